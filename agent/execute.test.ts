@@ -76,7 +76,8 @@ const restart = {
   again: 0,
   resetFirst: true,
 } as const;
-const kept = (folder: string) => JSON.parse(readFileSync(join(folder, "journal.json"), "utf8"));
+const readStoredJournal = (folder: string) =>
+  JSON.parse(readFileSync(join(folder, "journal.json"), "utf8"));
 
 test("if the journal cannot be written, restarts the kubelet only if it is stopped, and reports the failed write", async (t) => {
   const { effects, asked, history, folder } = place(t);
@@ -95,7 +96,7 @@ test("if the journal cannot be written, restarts the kubelet only if it is stopp
   assert.deepEqual(asked, ["reset", "restart", "reset"]);
   rmSync(folder);
   assert.equal(await act(revive, effects), "job done");
-  assert.deepEqual([kept(folder).phase, history.unwritable], ["reviving", false]);
+  assert.deepEqual([readStoredJournal(folder).phase, history.unwritable], ["reviving", false]);
 });
 
 test("keeps the journal unchanged if a file cannot be replaced, and tries again after a minute", async (t) => {
@@ -103,7 +104,7 @@ test("keeps the journal unchanged if a file cannot be replaced, and tries again 
     for (const journal of [idle, undefined]) {
       const { effects, folder, history } = place(t);
       if (journal !== undefined) await saveJournal(folder, journal);
-      const before = journal && kept(folder);
+      const before = journal && readStoredJournal(folder);
       const write = () =>
         Promise.reject(Object.assign(new Error(`${code}: rename`), { code, syscall: "rename" }));
       const delivery = { ...effects.delivery, write };
@@ -113,17 +114,24 @@ test("keeps the journal unchanged if a file cannot be replaced, and tries again 
       assert.match(history.blocked() ?? "", new RegExp(code));
       assert.equal(history.unwritable, false);
       if (journal === undefined) assert.ok(!existsSync(join(folder, "journal.json")));
-      else assert.deepEqual(kept(folder), before);
+      else assert.deepEqual(readStoredJournal(folder), before);
     }
 });
 
 test("removes our folder even if the write of files alone fails", async (t) => {
   const { effects, folder } = place(t);
   const write = () => Promise.reject(new Error("rename"));
-  const found = facts({ file: absent }).file;
-  assert.ok(isFound(found));
+  const absentFile = facts({ file: absent }).file;
+  assert.ok(isFound(absentFile));
   const plan = { changed: true, file: { absent: true } } as const;
-  const step: Step = { action: "clean", code: "GPS226", ready: false, again: 0, plan, found };
+  const step: Step = {
+    action: "clean",
+    code: "GPS226",
+    ready: false,
+    again: 0,
+    plan,
+    file: absentFile,
+  };
   const failing = { ...effects, delivery: { ...effects.delivery, write } };
   await assert.rejects(act(step, failing), /rename/);
   assert.ok(!existsSync(folder));
@@ -133,9 +141,16 @@ test("after a write of only the provider's answer, removes our folder", async (t
   const { effects, folder, file } = place(t);
   const name = "answer.json";
   const last = { name, bytes: Buffer.from("{}"), mode: 0o600, expected: "absent" };
-  const plan = { changed: true, kept: true, file: { absent: true }, last } as const;
-  const found = { identity: "absent" };
-  const step: Step = { action: "clean", code: "GPS226", ready: false, again: 0, plan, found };
+  const plan = { changed: true, keepsConfig: true, file: { absent: true }, last } as const;
+  const absentFile = { identity: "absent" };
+  const step: Step = {
+    action: "clean",
+    code: "GPS226",
+    ready: false,
+    again: 0,
+    plan,
+    file: absentFile,
+  };
   await act(step, { ...effects, delivery: configAfterProvider });
   assert.equal(readFileSync(join(dirname(file), name), "utf8"), "{}");
   assert.ok(!existsSync(folder));
@@ -147,13 +162,13 @@ test("keeps the journal unchanged if the provider's answer, which is written fir
   for (const code of ["EXDEV", "EROFS", "EBUSY", "EPERM"]) {
     const { effects, folder, history } = place(t);
     await saveJournal(folder, idle);
-    const before = kept(folder);
+    const before = readStoredJournal(folder);
     const step = decide(facts({ file: absent, journal: idle }));
     assert.ok(step.action === "apply");
     const write = () => Promise.reject(Object.assign(new Error(`${code}: rename`), { code }));
     const besides: Step = { ...step, plan: { ...step.plan, first } };
     await assert.rejects(act(besides, { ...effects, delivery: { ...effects.delivery, write } }));
-    assert.deepEqual(kept(folder), before);
+    assert.deepEqual(readStoredJournal(folder), before);
     assert.ok(history.blocked() !== undefined);
   }
 });
@@ -161,28 +176,37 @@ test("keeps the journal unchanged if the provider's answer, which is written fir
 const former = answerOf(new Map([["a.io", { auth: "dTpw" }]]));
 
 /** Executes a change that writes the answer, but then cannot replace config.json. */
-async function applyBesides(t: TestContext, mayPutBack: boolean, known: Buffer | undefined) {
+async function applyBesides(t: TestContext, mayPutBack: boolean, formerAnswer: Buffer | undefined) {
   const { effects, folder, history, file } = place(t);
   const answer = join(dirname(file), first.name);
   await saveJournal(folder, idle);
-  const before = kept(folder);
+  const before = readStoredJournal(folder);
   writeFileSync(answer, former, { mode: 0o600 });
   let writes = 0;
-  const write: Delivery["write"] = async (rewrite, found, directory) => {
+  const write: Delivery["write"] = async (rewrite, configFile, directory) => {
     writes += 1;
     if (writes === 1 || mayPutBack)
-      await configAfterProvider.write({ ...rewrite, kept: true }, found, directory);
-    if (!rewrite.kept || !mayPutBack)
+      await configAfterProvider.write({ ...rewrite, keepsConfig: true }, configFile, directory);
+    if (!rewrite.keepsConfig || !mayPutBack)
       throw Object.assign(new Error("EPERM: rename config.json"), { code: "EPERM" });
   };
   const step = decide(facts({ file: absent, journal: idle }));
   assert.ok(step.action === "apply");
-  const put = { ...first, expected: identify(answer), ...(known && { former: known }) };
+  const put = {
+    ...first,
+    expected: identify(answer),
+    ...(formerAnswer && { former: formerAnswer }),
+  };
   const besides: Step = { ...step, plan: { ...step.plan, first: put } };
   const delivery = { ...effects.delivery, write };
   await assert.rejects(act(besides, { ...effects, delivery }), /config\.json/);
-  const isKept = JSON.stringify(kept(folder)) === JSON.stringify(before);
-  return { bytes: readFileSync(answer), isKept, blocked: history.blocked(), journal: kept(folder) };
+  const isKept = JSON.stringify(readStoredJournal(folder)) === JSON.stringify(before);
+  return {
+    bytes: readFileSync(answer),
+    isKept,
+    blocked: history.blocked(),
+    journal: readStoredJournal(folder),
+  };
 }
 
 test("puts the old answer back and keeps the journal unchanged if config.json cannot be replaced", async (t) => {
@@ -193,11 +217,11 @@ test("puts the old answer back and keeps the journal unchanged if config.json ca
 });
 
 test("keeps the journal of the change if config.json cannot be replaced and the old answer is unknown or cannot be put back", async (t) => {
-  for (const [mayPutBack, known] of [
+  for (const [mayPutBack, formerAnswer] of [
     [true, undefined],
     [false, former],
   ] as const) {
-    const { bytes, blocked, journal } = await applyBesides(t, mayPutBack, known);
+    const { bytes, blocked, journal } = await applyBesides(t, mayPutBack, formerAnswer);
     assert.deepEqual(bytes, first.bytes);
     assert.equal(journal.phase, "applying");
     assert.equal(blocked, undefined);
@@ -207,18 +231,21 @@ test("keeps the journal of the change if config.json cannot be replaced and the 
 test("if config.json is written but the answer cannot be emptied, keeps the journal of the withdrawal", async (t) => {
   const { effects, folder, history, file } = place(t);
   await saveJournal(folder, idle);
-  const found = facts({ file: absent }).file;
-  assert.ok(isFound(found));
+  const absentFile = facts({ file: absent }).file;
+  assert.ok(isFound(absentFile));
   const write = () => {
     writeFileSync(file, "{}");
     return Promise.reject(Object.assign(new Error("EXDEV: rename"), { code: "EXDEV" }));
   };
   const journal: Journal = { ...idle, phase: "applying", matters: true };
-  const plan = { ...found.plan(idle, withdrawn, false), changed: true, last: first };
+  const plan = { ...absentFile.plan(idle, withdrawn, false), changed: true, last: first };
   const change = { action: "apply", code: "GPS226", ready: false, again: 0 } as const;
-  const step: Step = { ...change, journal, plan, found, former: { journal: idle } };
+  const step: Step = { ...change, journal, plan, file: absentFile, former: { journal: idle } };
   await assert.rejects(act(step, { ...effects, delivery: { ...effects.delivery, write } }));
-  assert.deepEqual([kept(folder).phase, kept(folder).matters], ["applying", true]);
+  assert.deepEqual(
+    [readStoredJournal(folder).phase, readStoredJournal(folder).matters],
+    ["applying", true],
+  );
   assert.equal(history.blocked(), undefined);
 });
 
@@ -275,9 +302,9 @@ test("counts a refusal by systemd, but not a missing answer", async (t) => {
   });
   const trying = (type: string) => act(step, { ...effects, systemd: answering(type) });
   await assert.rejects(trying("NoReply"), SystemdError);
-  assert.equal(kept(folder).denied, undefined);
+  assert.equal(readStoredJournal(folder).denied, undefined);
   await assert.rejects(trying("AccessDenied"), RestartRefused);
-  assert.equal(kept(folder).denied.times, 1);
+  assert.equal(readStoredJournal(folder).denied.times, 1);
   assert.equal(history.restarts, 0);
 });
 
@@ -286,15 +313,23 @@ test("removes other users' right to read the file, with a warning", async (t) =>
   const write = async (mode: number) => {
     writeFileSync(file, "{}");
     chmodSync(file, mode);
-    const found = configJson.read(dirname(file));
-    assert.ok(found.kind === "file");
-    const planned = found.plan(undefined, mounted, false);
+    const configFile = configJson.read(dirname(file));
+    assert.ok(configFile.kind === "file");
+    const planned = configFile.plan(undefined, mounted, false);
     const journal = {
       ...firstJournal(planned.before),
-      ...(planned.left && { left: planned.left }),
+      ...(planned.fileMode && { left: planned.fileMode }),
     };
     const said = await act(
-      { action: "apply", code: "GPS226", ready: false, again: 0, journal, plan: planned, found },
+      {
+        action: "apply",
+        code: "GPS226",
+        ready: false,
+        again: 0,
+        journal,
+        plan: planned,
+        file: configFile,
+      },
       effects,
     );
     assert.equal(statSync(file).mode & 0o777, 0o600);
@@ -308,15 +343,21 @@ test("removes other users' right to read the file, with a warning", async (t) =>
 test("delays the next write after a write of a file beside config.json, but not after a removal", async (t) => {
   const { effects, history, file } = place(t);
   const delivery = { ...configJson, write: () => Promise.resolve() };
-  const found = configJson.read(dirname(file));
-  assert.ok(found.kind === "absent");
+  const configFile = configJson.read(dirname(file));
+  assert.ok(configFile.kind === "absent");
   const put = async (change: Partial<Rewrite>, spaced: boolean) => {
-    const plan = { changed: true, file: found.now, ...change };
-    const step = { action: "restore", code: "GPS216", ready: false, again: 0, found } as const;
+    const plan = { changed: true, file: configFile.now, ...change };
+    const step = {
+      action: "restore",
+      code: "GPS216",
+      ready: false,
+      again: 0,
+      file: configFile,
+    } as const;
     await act({ ...step, plan }, { ...effects, delivery });
     assert.equal(history.writeIn() > 0, spaced);
   };
   const answer = { name: "x", bytes: Buffer.from("{}"), mode: 0o600, expected: "absent" };
   await put({}, false);
-  await put({ kept: true, last: answer }, true);
+  await put({ keepsConfig: true, last: answer }, true);
 });

@@ -36,7 +36,7 @@ export async function act(step: Step, effects: Effects): Promise<string | undefi
       await apply(step, effects);
       return warning(step);
     case "restore":
-      await write(step.plan, step.found, effects);
+      await write(step.plan, step.file, effects);
       return undefined;
     case "clean":
       await clean(step, effects);
@@ -64,7 +64,7 @@ type ToApply = Extract<Step, { action: "apply" }>;
 async function apply(step: ToApply, effects: Effects): Promise<void> {
   try {
     await keep(step.journal, effects);
-    await write(step.plan, step.found, effects);
+    await write(step.plan, step.file, effects);
   } catch (error) {
     const { former } = step;
     if (former !== undefined && isForbidden(error) && (await isUntouched(step, effects))) {
@@ -80,11 +80,11 @@ async function apply(step: ToApply, effects: Effects): Promise<void> {
  * Writes the file and removes our folder in one action. If these were two actions, the agent could
  * be killed between them, and our folder would remain.
  */
-async function clean({ plan, found }: ToClean, effects: Effects): Promise<void> {
+async function clean({ plan, file }: ToClean, effects: Effects): Promise<void> {
   try {
     // The new file is staged in our folder.
     await makeFolder(under(effects, nodeFiles.folder));
-    await write(plan, found, effects);
+    await write(plan, file, effects);
   } finally {
     await leave(effects);
   }
@@ -103,17 +103,17 @@ async function leave(effects: Effects): Promise<void> {
  * that is due. That journal also stays if the agent is killed before it restores the former
  * journal. The agent then tries the change again.
  */
-async function isUntouched({ plan, found }: ToApply, effects: Effects): Promise<boolean> {
+async function isUntouched({ plan, file }: ToApply, effects: Effects): Promise<boolean> {
   const { first } = plan;
   try {
-    if (identify(under(effects, nodeFiles.config)) !== found.identity) return false;
+    if (identify(under(effects, nodeFiles.config)) !== file.identity) return false;
     if (first === undefined) return true;
     const expected = identify(under(effects, first.name));
     if (expected === first.expected) return true;
     if (first.former === undefined) return false;
     const old = { ...first, bytes: first.former, expected };
-    const back: Rewrite = { changed: true, file: plan.file, kept: true, first: old };
-    await effects.delivery.write(back, found, effects.config.kubeletDirectory);
+    const back: Rewrite = { changed: true, file: plan.file, keepsConfig: true, first: old };
+    await effects.delivery.write(back, file, effects.config.kubeletDirectory);
     return true;
   } catch {
     return false;
@@ -179,23 +179,23 @@ async function resetFailed(unit: string, systemd: Systemd): Promise<void> {
 }
 
 /** A warning about the replaced file, if other users could read it. */
-function warning({ plan: { left }, found: { now } }: ToApply): string | undefined {
-  if ("absent" in now || left?.was !== now.mode) return undefined;
+function warning({ plan: { fileMode }, file: { now } }: ToApply): string | undefined {
+  if ("absent" in now || fileMode?.was !== now.mode) return undefined;
   return formatLine(codes.readableByOthers, `mode ${now.mode.toString(8)}`);
 }
 
 /** Whether the change writes a file. If it only removes files, the next write needs no pause. */
-function writes({ file, kept, first, last }: Rewrite): boolean {
-  return first !== undefined || last !== undefined || !(kept || "absent" in file);
+function writes({ file, keepsConfig, first, last }: Rewrite): boolean {
+  return first !== undefined || last !== undefined || !(keepsConfig || "absent" in file);
 }
 
 async function write(
   rewrite: Rewrite,
-  found: Pick<FoundFile, "identity">,
+  file: Pick<FoundFile, "identity">,
   effects: Effects,
 ): Promise<void> {
   try {
-    await effects.delivery.write(rewrite, found, effects.config.kubeletDirectory);
+    await effects.delivery.write(rewrite, file, effects.config.kubeletDirectory);
     if (writes(rewrite)) effects.history.wrote();
     effects.history.unwritable = false;
   } catch (error) {

@@ -10,7 +10,7 @@ import type { FoundFile } from "./delivery/delivery.ts";
 import { decide, facts, idle, now, seven, unasked, unit } from "./facts/facts.fixture.ts";
 import type { File, Journal } from "./journal/journal.ts";
 
-function found(file: File): FoundFile {
+function toFoundFile(file: File): FoundFile {
   if ("absent" in file)
     return foundOf({ kind: "absent", identity: "absent", document: emptyDocument });
   const digest = `${file.bytes.toString()} ${file.mode}`;
@@ -53,7 +53,7 @@ test("does not restart the kubelet, whatever other programs write, even if a rep
         facts({
           ...grant,
           journal,
-          file: found(file),
+          file: toFoundFile(file),
           unit: { ...unit, invocation },
           time: { boot: "b", monotonic: 1_000_000 + clock },
           now: now + clock,

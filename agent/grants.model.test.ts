@@ -67,7 +67,7 @@ class Pod {
       return served === undefined
         ? { kind: "nothing", releasing: newest.intent === "release" }
         : { ...served, served: true };
-    const named = [newest, served].find((one) => one?.digest === grant.digest);
+    const named = [newest, served].find((document) => document?.digest === grant.digest);
     return named ?? { kind: "other", revision: newest.revision };
   }
 
@@ -87,7 +87,7 @@ class Pod {
     const granted =
       typeof grant === "object" &&
       [this.newest, this.served].some(
-        (one) => one?.content === content && one.digest === grant.digest,
+        (document) => document?.content === content && document.digest === grant.digest,
       );
     // Without a grant, a node still repairs its content and finishes a change.
     const mayServe = this.served?.content === content;
@@ -108,7 +108,7 @@ class Pod {
 type Event = (pod: Pod) => void;
 const word = fc.constantFrom(...words);
 const calm: readonly fc.Arbitrary<Event>[] = [
-  word.map((one) => (pod: Pod) => pod.publish(one)),
+  word.map((text) => (pod: Pod) => pod.publish(text)),
   fc.constant((pod: Pod) => pod.promote()),
   fc
     .constantFrom("newest", "newest", "newest", "served", "again", "back", "none")
@@ -120,7 +120,9 @@ const failing: readonly fc.Arbitrary<Event>[] = [
   ...calm,
   fc.constant((pod: Pod) => pod.publish("", "release")),
   fc.constantFrom(...kubeletStates).map((state) => (pod: Pod) => void (pod.node.kubelet = state)),
-  fc.constantFrom("Always", "Never").map((one) => (pod: Pod) => void (pod.node.restart = one)),
+  fc
+    .constantFrom("Always", "Never")
+    .map((policy) => (pod: Pod) => void (pod.node.restart = policy)),
 ];
 const history = (events: readonly fc.Arbitrary<Event>[]) =>
   fc.array(fc.tuple(fc.oneof(...events), fc.constantFrom(0, 1, 2, 5, 40)), {

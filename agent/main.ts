@@ -107,9 +107,9 @@ async function serve(config: Config): Promise<number> {
   });
   const code = await loop.run({
     next: async () => {
-      const found = await observer.next();
+      const decision = await observer.next();
       const { observed: seen } = observer;
-      const step = proof.orWait(termination.orEnd(found, seen), seen.grant);
+      const step = proof.orWait(termination.orEnd(decision, seen), seen.grant);
       // Loading the watcher takes 30 ms of CPU, so we load it in the first pause. Until then, no
       // hints are needed.
       if (step.again === "back off" || step.again > fast) watching ??= watch();

@@ -12,7 +12,10 @@ const entries = fc.dictionary(fc.constantFrom("a.io", "b.io"), fc.constantFrom(.
   minKeys: 1,
 });
 const event: fc.Arbitrary<(node: FakeNode) => void> = fc.oneof(
-  { weight: 4, arbitrary: entries.map((one) => (node: FakeNode) => node.publish(one, "apply")) },
+  {
+    weight: 4,
+    arbitrary: entries.map((content) => (node: FakeNode) => node.publish(content, "apply")),
+  },
   { weight: 2, arbitrary: fc.constant((node: FakeNode) => node.revoke()) },
   { weight: 2, arbitrary: fc.constant((node: FakeNode) => node.grantIt()) },
   { weight: 2, arbitrary: fc.constant((node: FakeNode) => node.publish({}, "release")) },

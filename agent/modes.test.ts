@@ -31,7 +31,7 @@ import {
 } from "./facts/facts.fixture.ts";
 import { type File, firstJournal, type Journal } from "./journal/journal.ts";
 
-const [old, wanted] = ["dTpw", "dTpuZXc="];
+const [old, desiredAuth] = ["dTpw", "dTpuZXc="];
 const eight = { ...seven, revision: 8, digest: "eight's" };
 
 function configOf(file: File): FoundFile {
@@ -60,7 +60,7 @@ class Node {
   scope: ProviderScope = "All";
   key = "a.io";
   original = false;
-  auth = wanted;
+  auth = desiredAuth;
   readonly ready: boolean[] = [];
 
   /** Runs a round once a second, for the given number of seconds or until the node is ready. */
@@ -103,9 +103,9 @@ class Node {
     );
   }
 
-  #write({ first, kept, file, last }: Plan): void {
+  #write({ first, keepsConfig, file, last }: Plan): void {
     if (first !== undefined) this.answer = first.bytes;
-    if (kept !== true) this.file = file;
+    if (keepsConfig !== true) this.file = file;
     if (last !== undefined) this.answer = last.bytes;
   }
 }
@@ -139,9 +139,9 @@ for (const [what, change] of quick)
   });
 
 test("stays Ready when the kubelet runs the provider for the first time", () => {
-  const one = node({ ...ours, auth: old, asks: 10 }).pass(400);
-  assert.deepEqual(new Set(one.ready), new Set([true]));
-  assert.deepEqual(one.routes, { file: false, answer: true });
+  const nodeAfter = node({ ...ours, auth: old, asks: 10 }).pass(400);
+  assert.deepEqual(new Set(nodeAfter.ready), new Set([true]));
+  assert.deepEqual(nodeAfter.routes, { file: false, answer: true });
 });
 
 test("keeps our entry in config.json until the kubelet has run the provider; with scope Annotated, removes the entry at once", () => {

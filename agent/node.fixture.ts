@@ -100,8 +100,9 @@ export class FakeNode {
   get facts(): Facts {
     const { clock, journal, restart } = this;
     const stopwatch = this.#stopwatch;
-    const known = restart === "Never" ? notAsked : this.unit;
-    const running = "active" in known && known.active === "active" ? known.invocation : undefined;
+    const unitFact = restart === "Never" ? notAsked : this.unit;
+    const running =
+      "active" in unitFact && unitFact.active === "active" ? unitFact.invocation : undefined;
     const quarantine =
       journal?.quarantine && `${journal.quarantine.revision} ${journal.quarantine.failures}`;
     return complete({
@@ -113,13 +114,13 @@ export class FakeNode {
       ...(journal !== undefined && { journal }),
       leftovers: false,
       file: this.refused ? { kind: "refused", why: "it has 2 hard links" } : this.file,
-      unit: known,
+      unit: unitFact,
       healthy: this.healthy,
       stopwatch: {
         file: 2000,
         running: stopwatch.unchangedFor("running", running),
         healthy: stopwatch.unchangedFor("healthy", this.healthy ? running : undefined),
-        busy: stopwatch.unchangedFor("busy", progress(known)),
+        busy: stopwatch.unchangedFor("busy", progress(unitFact)),
         quarantine: stopwatch.unchangedFor("quarantine", quarantine),
       },
       restarts: this.#restarts,
@@ -184,11 +185,12 @@ export class FakeNode {
     if (mounted?.kind === "document" && mounted.intent === "release" && journal.kind === "none")
       return;
     assert.ok(healthy, "Ready, but the kubelet does not answer");
-    const known = journal.kind === "journal" ? journal.journal : undefined;
-    if (granted(grant) === undefined && isEmpty(known)) return;
+    const recordedJournal = journal.kind === "journal" ? journal.journal : undefined;
+    if (granted(grant) === undefined && isEmpty(recordedJournal)) return;
     assert.ok(file.kind === "file" || file.kind === "absent", "Ready, but the file cannot be read");
-    const given = granted(grant);
-    if (given !== undefined) assert.equal(given.revision, revisionIn(journal), "Ready without it");
+    const activeGrant = granted(grant);
+    if (activeGrant !== undefined)
+      assert.equal(activeGrant.revision, revisionIn(journal), "Ready without it");
     // A node whose grant was revoked keeps what it has, even a half-finished change.
     const keeps = documentToApply({ grant, mounted })?.revision !== revisionIn(journal);
     if (keeps) return;

@@ -83,16 +83,20 @@ export class Observer {
     const journal = read.kind === "none" ? (this.#journal ?? read) : read;
     const vanished = journal !== read;
     if (journal.kind === "journal") this.#journal = journal;
-    const found: NodeFile = alone ? await this.#readings.file() : { kind: "changing" };
-    const blocked = isFound(found) ? history.blocked() : undefined;
+    const configFile: NodeFile = alone ? await this.#readings.file() : { kind: "changing" };
+    const blocked = isFound(configFile) ? history.blocked() : undefined;
     const file: NodeFile =
       blocked === undefined
-        ? found
-        : { kind: "refused", why: blocked, ...(found.answer && { answer: found.answer }) };
+        ? configFile
+        : {
+            kind: "refused",
+            why: blocked,
+            ...(configFile.answer && { answer: configFile.answer }),
+          };
     const folder = join(config.kubeletDirectory, nodeFiles.folder);
-    const known = journal.kind === "journal" ? journal.journal : undefined;
+    const recordedJournal = journal.kind === "journal" ? journal.journal : undefined;
     const lost = existsSync(join(folder, corruptName));
-    const quarantine = known?.quarantine;
+    const quarantine = recordedJournal?.quarantine;
     const held = (name: string, value: string | undefined) =>
       this.#stopwatch.unchangedFor(name, value);
     return {
@@ -106,7 +110,7 @@ export class Observer {
       journal,
       vanished,
       lost,
-      noAnswer: known === undefined ? !lost : ownsNoAnswer(known, lost),
+      noAnswer: recordedJournal === undefined ? !lost : ownsNoAnswer(recordedJournal, lost),
       leftovers: journal.kind === "none" && hasLeftovers(folder),
       file,
       ...unasked,
@@ -159,12 +163,15 @@ export class Observer {
    */
   #remember(facts: Facts, step: Step): Step {
     const { grant, journal } = facts;
-    const known = journal.kind === "journal" ? journal.journal : undefined;
+    const recordedJournal = journal.kind === "journal" ? journal.journal : undefined;
     this.#observed = {
       grant,
-      journal: known?.revision ?? 0,
-      fulfilled: known !== undefined && isIdle(known) && belongsTo(known, grant),
-      failed: failedKey(known),
+      journal: recordedJournal?.revision ?? 0,
+      fulfilled:
+        recordedJournal !== undefined &&
+        isIdle(recordedJournal) &&
+        belongsTo(recordedJournal, grant),
+      failed: failedKey(recordedJournal),
     };
     if (step.action === "leave") this.#journal = undefined;
     if (step.action !== "nothing") this.#readings.forget();

@@ -56,9 +56,9 @@ const document = fc
     bad,
     fc.constantFrom("auths", "AUTHS", "HttpHeaders", "credHelpers", ...keys),
   )
-  .map(([one, wrong, other, alsoWrong, top]) => {
+  .map(([key, wrong, other, alsoWrong, top]) => {
     const member = (name: string, value: string) => `${JSON.stringify(name)}:${value}`;
-    return `{${member("auths", `{${member(one, wrong)},${member(other, alsoWrong)}}`)},${member(
+    return `{${member("auths", `{${member(key, wrong)},${member(other, alsoWrong)}}`)},${member(
       top,
       `{${member(other, wrong)}}`,
     )}}`;
@@ -117,12 +117,12 @@ test("F61: reveals no token in a reason, wherever config.json or a mounted docum
 test("refuses a config.json without revealing a secret in its keys", () => {
   const directory = mkdtempSync(join(tmpdir(), "gps-redaction-"));
   const file = join(directory, "config.json");
-  for (const one of keys) {
-    const name = JSON.stringify(one);
+  for (const key of keys) {
+    const name = JSON.stringify(key);
     writeFileSync(file, `{"auths":{${name}:{},${name}:{}}}`);
-    const found = readFile(file);
-    assert.equal(found.kind, "refused");
-    assertHidden(found.kind === "refused" ? found.why : "");
+    const reading = readFile(file);
+    assert.equal(reading.kind, "refused");
+    assertHidden(reading.kind === "refused" ? reading.why : "");
     writeFileSync(file, `{"auths":{${name}:5}}`);
     const invalid = readFile(file);
     assert.match((invalid.kind === "file" && invalid.invalid) || "", /auths\["/);

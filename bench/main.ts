@@ -60,7 +60,7 @@ if (chosen.length < (values.only?.length ?? 1)) {
 
 let testbed: Testbed | undefined;
 let simulated: Simulated | undefined;
-const made = new Map<string, Promise<unknown>>();
+const promises = new Map<string, Promise<unknown>>();
 const pictures = new Map<string, string>();
 
 const bench: Bench = {
@@ -84,8 +84,8 @@ const bench: Bench = {
     return simulated;
   },
   once<T>(key: string, make: () => Promise<T>) {
-    const making = (made.get(key) ?? make()) as Promise<T>;
-    made.set(key, making);
+    const making = (promises.get(key) ?? make()) as Promise<T>;
+    promises.set(key, making);
     return making;
   },
   picture(name, svg) {
@@ -114,9 +114,9 @@ try {
   for (const measurement of chosen) {
     progress(measurement.name);
     try {
-      const found = await measurement.run(bench);
-      results.push(...found);
-      process.stderr.write(table(found));
+      const newResults = await measurement.run(bench);
+      results.push(...newResults);
+      process.stderr.write(table(newResults));
     } catch (error) {
       // Continues, because the other measurements are still useful.
       process.stderr.write(

@@ -72,8 +72,8 @@ export function openController(config: ControllerConfig, around: Around): Served
   const original = openOriginal(config, home, asked, log);
   const cluster = cached(live, [...here, policyHere]);
   const pods = new CollectionInformer(keepPod);
-  const known = { original, pods, contests: listContests };
-  const open = { log, metrics, live, cluster, ...known, seconds, now };
+  const observed = { original, pods, contests: listContests };
+  const open = { log, metrics, live, cluster, ...observed, seconds, now };
   const policy = policyReader({ cluster, installed: config.installed, log, seconds });
 
   let succeeded = false;

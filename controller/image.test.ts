@@ -23,11 +23,11 @@ const pod = (imageID: string) => ({
 });
 
 /** The controller's own pod, as each read returns it, on a node with containerd. */
-function clusterWith(...found: readonly object[]): Cluster {
-  const left = [...found];
+function clusterWith(...pods: readonly object[]): Cluster {
+  const queue = [...pods];
   const node = { status: { nodeInfo: { containerRuntimeVersion: "containerd://2.2.0" } } };
   return {
-    get: async () => (left.length > 1 ? left.shift() : left[0]),
+    get: async () => (queue.length > 1 ? queue.shift() : queue[0]),
     pages: async (_: string, __: object, each: (items: readonly object[]) => void) => each([node]),
   } as unknown as Cluster;
 }
@@ -74,8 +74,8 @@ test("with --agent-image, uses the image as written, inherits no pull secrets, a
 });
 
 test("uses --agent-image-pull-secret instead of the pod's own pull secrets", async () => {
-  const found = await asked(running, "me", "--agent-image-pull-secret=a");
-  assert.deepEqual(found, { image: `r.example/gps@${digest}`, imagePullSecrets: ["a"] });
+  const agentImage = await asked(running, "me", "--agent-image-pull-secret=a");
+  assert.deepEqual(agentImage, { image: `r.example/gps@${digest}`, imagePullSecrets: ["a"] });
 });
 
 test("runs a guest's agents with the image as written, and uses no node or pull secret of the guest", async () => {

@@ -23,19 +23,19 @@ const answer = { seconds: 5 };
  * and their image stays as written, because finding the digest needs the right to read nodes.
  */
 export async function imageOf(config: ControllerConfig, cluster: Cluster): Promise<AgentImage> {
-  const given = config.installed.agent.pod.imagePullSecrets;
-  if (config.image !== undefined) return { image: config.image, imagePullSecrets: given };
+  const pullSecrets = config.installed.agent.pod.imagePullSecrets;
+  if (config.image !== undefined) return { image: config.image, imagePullSecrets: pullSecrets };
   const name = process.env["POD_NAME"];
   if (name === undefined)
     throw new Error("--agent-image: missing; set it, or set POD_NAME to the controller's own pod");
   const path = `${podsIn(config.namespace)}/${name}`;
   const pod = await cluster.get<V1Pod>(path, answer);
   if (config.guestKubeconfig !== undefined)
-    return { image: imageIn(pod, path), imagePullSecrets: given };
+    return { image: imageIn(pod, path), imagePullSecrets: pullSecrets };
   const own = (pod?.spec?.imagePullSecrets ?? []).flatMap((secret) => secret.name ?? []);
   return {
     image: await ownImage(cluster, path),
-    imagePullSecrets: given.length > 0 ? given : own,
+    imagePullSecrets: pullSecrets.length > 0 ? pullSecrets : own,
   };
 }
 
@@ -73,13 +73,13 @@ function imageIn(pod: V1Pod | undefined, path: string): string {
  * node.
  */
 async function runtimeOf(cluster: Cluster, node: string): Promise<string> {
-  let found = "";
+  let runtime = "";
   await cluster.pages<V1Node>(
     collections.nodes,
     { fieldSelector: `metadata.name=${node}` },
-    (nodes) => (found = nodes[0]?.status?.nodeInfo?.containerRuntimeVersion ?? ""),
+    (nodes) => (runtime = nodes[0]?.status?.nodeInfo?.containerRuntimeVersion ?? ""),
   );
-  return found;
+  return runtime;
 }
 
 /**

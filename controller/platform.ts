@@ -25,20 +25,20 @@ export function platformClock(
   cluster: Cluster,
   seconds: () => number,
 ): () => Promise<string | undefined> {
-  let known: { group: string | undefined; until: number } | undefined;
+  let cache: { group: string | undefined; until: number } | undefined;
   return async () => {
     const time = seconds();
-    if (known !== undefined && time < known.until) return known.group;
+    if (cache !== undefined && time < cache.until) return cache.group;
     try {
       const group = await read(cluster);
-      known = {
+      cache = {
         group,
         until: time + (group === undefined ? pauseSeconds.absent : pauseSeconds.found),
       };
     } catch (error) {
-      if (known === undefined) throw error;
+      if (cache === undefined) throw error;
     }
-    return known.group;
+    return cache.group;
   };
 }
 

@@ -26,13 +26,13 @@ const object = (spec: GlobalPullSecretSpec): GlobalPullSecret => ({
 const refusal = (status: number) =>
   new ApiError({ status, reason: "No", method: "GET", path: globalPullSecretPath });
 
-/** A cluster with the object (or the error) `found` and the recorded policy `remembered`. */
+/** A cluster with the object (or the error) `object` and the recorded policy `remembered`. */
 class Fake {
-  found: GlobalPullSecret | Error | undefined;
+  object: GlobalPullSecret | Error | undefined;
   remembered: GlobalPullSecretSpec | Error | undefined;
   making: Error | undefined;
   /** The specs of the attempts to create the object. */
-  readonly made: (GlobalPullSecretSpec | undefined)[] = [];
+  readonly attemptedSpecs: (GlobalPullSecretSpec | undefined)[] = [];
   seconds = 0;
   readonly warned: string[] = [];
   readonly reader;
@@ -59,17 +59,17 @@ class Fake {
       if (this.remembered instanceof Error) throw this.remembered;
       return this.remembered && stateSecret({ ...noState, policy: this.remembered });
     }
-    if (this.found instanceof Error) throw this.found;
-    return this.found;
+    if (this.object instanceof Error) throw this.object;
+    return this.object;
   }
 
   #make({ spec, metadata }: GlobalPullSecret, options: object) {
     assert.equal(metadata.resourceVersion, newborn, "an existing object is never changed");
     assert.deepEqual(options, { manager: fieldManager, force: false });
-    this.made.push(spec);
+    this.attemptedSpecs.push(spec);
     if (this.making !== undefined) throw this.making;
-    this.found = object({ ...defaults, ...spec });
-    return this.found;
+    this.object = object({ ...defaults, ...spec });
+    return this.object;
   }
 }
 
@@ -82,29 +82,32 @@ for (const [what, missing] of [
   test(`creates the object when ${what} has been missing for 30 s, and follows the default policy meanwhile`, async () => {
     const fake = new Fake();
     fake.seconds = 1000;
-    fake.found = missing;
+    fake.object = missing;
     for (let passed = 0; passed < 30; passed += 1, fake.seconds += 1) {
       const { policy, again, object: read } = await fake.reader.read();
       assert.equal(policy.rollout.maxUnavailable, "10%");
-      assert.deepEqual([read, again, fake.made], [undefined, { seconds: 30 - passed }, []]);
+      assert.deepEqual(
+        [read, again, fake.attemptedSpecs],
+        [undefined, { seconds: 30 - passed }, []],
+      );
     }
     const created = await fake.reader.read();
-    assert.deepEqual([created.object, created.again], [fake.found, undefined]);
+    assert.deepEqual([created.object, created.again], [fake.object, undefined]);
     assert.equal(created.policy.rollout.maxUnavailable, "10%");
     await fake.reader.read();
-    assert.deepEqual(fake.made, [undefined]);
+    assert.deepEqual(fake.attemptedSpecs, [undefined]);
   });
 
 test("follows the installer's object, and does not change it, if it appears within 30 s", async () => {
   const fake = new Fake();
   await fake.budget();
   fake.seconds = 29;
-  fake.found = object(asks("30%"));
+  fake.object = object(asks("30%"));
   const { policy, again } = await fake.reader.read();
   assert.deepEqual([policy.rollout.maxUnavailable, again], ["30%", undefined]);
   fake.seconds = 1000;
   assert.equal(await fake.budget(), "30%");
-  assert.deepEqual(fake.made, []);
+  assert.deepEqual(fake.attemptedSpecs, []);
 });
 
 test("law: creates the object only after 30 s without an object, and never changes an object", () =>
@@ -122,13 +125,13 @@ test("law: creates the object only after 30 s without an object, and never chang
         for (const { seconds, shows } of steps) {
           fake.seconds += seconds;
           const shown = { object: object({}), nothing: undefined, "no CRD": refusal(404) };
-          fake.found = shows === "error" ? refusal(500) : shown[shows];
+          fake.object = shows === "error" ? refusal(500) : shown[shows];
           const isMissing = shows === "nothing" || shows === "no CRD";
           missing = isMissing ? (missing ?? fake.seconds) : undefined;
-          const before = fake.made.length;
+          const before = fake.attemptedSpecs.length;
           await fake.reader.read();
           const isDue = missing !== undefined && fake.seconds - missing >= 30;
-          assert.equal(fake.made.length - before, isDue ? 1 : 0);
+          assert.equal(fake.attemptedSpecs.length - before, isDue ? 1 : 0);
           if (isDue) missing = undefined;
         }
       },
@@ -137,47 +140,47 @@ test("law: creates the object only after 30 s without an object, and never chang
 
 test("keeps the policy when a spec exceeds the limits, even after a restart of the controller", async () => {
   const fake = new Fake();
-  fake.found = object(asks("30%"));
+  fake.object = object(asks("30%"));
   assert.equal(await fake.budget(), "30%");
-  fake.found = object(asks("60%"));
+  fake.object = object(asks("60%"));
   const { policy, problems } = await fake.reader.read();
   assert.equal(policy.rollout.maxUnavailable, "30%");
   assert.match(problems.join(), /maxUnavailable/);
   const restarted = new Fake();
   restarted.remembered = asks("30%");
-  restarted.found = object(asks("60%"));
+  restarted.object = object(asks("60%"));
   assert.equal(await restarted.budget(), "30%");
 });
 
 test("keeps the policy of an object that cannot be read, even after a restart, and does not create the object", async () => {
   const fake = new Fake();
   fake.remembered = asks("30%");
-  fake.found = refusal(403);
+  fake.object = refusal(403);
   for (; fake.seconds < 100; fake.seconds += 10) assert.equal(await fake.budget(), "30%");
-  assert.deepEqual(fake.made, []);
+  assert.deepEqual(fake.attemptedSpecs, []);
 });
 
 test("keeps the policy of a deleted object for 30 s, and then creates the object with the defaults", async () => {
   const fake = new Fake();
   const withdrawn = { ...asks("30%"), managementState: "Withdrawn" } as const;
-  fake.found = object(withdrawn);
+  fake.object = object(withdrawn);
   await fake.budget();
   for (const gone of [undefined, refusal(404)]) {
-    fake.found = gone;
+    fake.object = gone;
     const { policy, again } = await fake.reader.read();
     assert.deepEqual([policy.managementState, again], ["Withdrawn", { seconds: 30 }]);
     fake.seconds += 29;
     assert.deepEqual((await fake.reader.read()).again, { seconds: 1 });
-    fake.found = object(withdrawn);
+    fake.object = object(withdrawn);
     assert.equal((await fake.reader.read()).again, undefined);
   }
-  assert.deepEqual(fake.made, []);
-  fake.found = undefined;
+  assert.deepEqual(fake.attemptedSpecs, []);
+  fake.object = undefined;
   await fake.budget();
   fake.seconds += 30;
   const { policy, again } = await fake.reader.read();
   assert.deepEqual([policy.managementState, policy.rollout.maxUnavailable], ["Managed", "10%"]);
-  assert.deepEqual([again, fake.made], [undefined, [undefined]]);
+  assert.deepEqual([again, fake.attemptedSpecs], [undefined, [undefined]]);
 });
 
 test("creates a deleted object again with scope Annotated if this scope was in force", async () => {
@@ -191,12 +194,12 @@ test("creates a deleted object again with scope Annotated if this scope was in f
     const { policy } = await fake.reader.read();
     assert.deepEqual(policy.agent.delivery, { mode: "CredentialProvider", scope: "Annotated" });
   }
-  assert.deepEqual(fake.made, [{ delivery }]);
+  assert.deepEqual(fake.attemptedSpecs, [{ delivery }]);
 });
 
 test("decides nothing after a start until the earlier policy is known", async () => {
   const fake = new Fake();
-  fake.found = refusal(403);
+  fake.object = refusal(403);
   fake.remembered = refusal(500);
   await assert.rejects(fake.budget(), / 500 /);
   fake.remembered = asks("30%");
@@ -218,13 +221,13 @@ for (const [status, warnings] of [
     fake.seconds = 30;
     const { policy, again } = await fake.reader.read();
     assert.deepEqual([policy.rollout.maxUnavailable, again], ["30%", { seconds: 30 }]);
-    assert.deepEqual([fake.made.length, fake.warned.length], [1, warnings]);
+    assert.deepEqual([fake.attemptedSpecs.length, fake.warned.length], [1, warnings]);
     fake.seconds = 59;
     // A run before the end of the pause sends no request, but still schedules the next run.
     assert.deepEqual((await fake.reader.read()).again, { seconds: 1 });
-    assert.equal(fake.made.length, 1);
+    assert.equal(fake.attemptedSpecs.length, 1);
     fake.seconds = 60;
     fake.making = undefined;
     assert.equal((await fake.reader.read()).again, undefined);
-    assert.equal(fake.made.length, 2);
+    assert.equal(fake.attemptedSpecs.length, 2);
   });

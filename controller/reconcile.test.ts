@@ -95,8 +95,8 @@ function start(graceSeconds: number) {
     extras: {
       read: async (declared: readonly ExtraSource[]) =>
         ranked(declared).map(({ name, secretName }) => {
-          const found = objects.get(`${collections.secrets}/${secretName}`);
-          return extraInput(name, `kube-system/${secretName}`, found ?? "absent");
+          const secret = objects.get(`${collections.secrets}/${secretName}`);
+          return extraInput(name, `kube-system/${secretName}`, secret ?? "absent");
         }),
     },
     policy: {
@@ -168,7 +168,7 @@ function start(graceSeconds: number) {
       ),
     look: () => reconcile(reconciler),
     /** Paths of our existing objects. */
-    left: () => Object.values(owned).filter((path) => objects.has(path)),
+    remaining: () => Object.values(owned).filter((path) => objects.has(path)),
     /** Runs until nothing is left to do now. Returns the seconds until the next run. */
     async converge() {
       for (let runs = 0; runs < 20; runs++) {
@@ -211,7 +211,7 @@ test("rotates and begins a withdrawal while Nodes cannot be listed", async () =>
   assert.equal(on.published()?.intent, "release");
   on.lists.fail = false;
   await on.converge();
-  assert.deepEqual(on.left(), []);
+  assert.deepEqual(on.remaining(), []);
 });
 
 test("changes nothing when a Secret is deleted and created again within the grace period", async () => {
@@ -284,7 +284,7 @@ for (const [what, lost] of [
     assert.equal(on.published()?.intent, "release");
     assert.ok(on.objects.has(owned.daemonSet), "no node has to confirm");
     await on.converge();
-    assert.deepEqual(on.left(), [], "and then everything goes");
+    assert.deepEqual(on.remaining(), [], "and then everything goes");
   });
 
 test("rotates the original during the grace period, and restores objects that someone deletes", async () => {
@@ -440,7 +440,7 @@ test("delays a withdrawal during a pause even if someone deletes global-pull-sec
   assert.deepEqual([on.published()?.intent, on.has("add:1")], ["apply", true]);
   on.manage("Managed");
   await on.converge();
-  assert.deepEqual(on.left(), []);
+  assert.deepEqual(on.remaining(), []);
 });
 
 test("delays a change of the Secret during a pause, but completes a withdrawal that has begun", async () => {

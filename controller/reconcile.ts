@@ -47,17 +47,17 @@ async function run(reconciler: Reconciler, outcome: Outcome): Promise<Again | un
   )
     snapshot = await observe(live, original, extrasOf(true));
   outcome.snapshot = snapshot;
-  const known = knownOf(snapshot);
+  const remembered = knownOf(snapshot);
   const inputs = inputsOf(snapshot, reconciler);
   if (isAbsent(snapshot, reconciler) && ownedOf(snapshot).length === foreignOf(snapshot).length) {
     outcome.stage = { kind: "nothing" };
     if (inputs.some(({ core }) => !core))
-      outcome.verdict = accept({ inputs, ...known }, policy.merge);
+      outcome.verdict = accept({ inputs, ...remembered }, policy.merge);
     return undefined;
   }
   const absences = withdrawals(inputs, snapshot, reconciler);
   const held = holdsWithdrawals(reconciler, snapshot);
-  const sources = { inputs: keptOf(inputs, absences, held), ...known };
+  const sources = { inputs: keptOf(inputs, absences, held), ...remembered };
   const isRemoval = noSourceApplies(sources) || continuesWithdrawal(reconciler, snapshot);
 
   if (isRemoval) {
@@ -114,8 +114,8 @@ async function serve(
   { outcome, snapshot, verdict, absences }: Judged,
 ): Promise<Again | undefined> {
   const { cluster, policyReading, admitted } = reconciler;
-  const { wanted, accepted } = verdict;
-  if (wanted === undefined && absences.size === 0) return undefined;
+  const { target, accepted } = verdict;
+  if (target === undefined && absences.size === 0) return undefined;
   if (isHeldByPause(reconciler, snapshot)) {
     outcome.stage = { kind: "blocked" };
     return undefined;
@@ -129,9 +129,9 @@ async function serve(
     policy: policyReading.accepted?.spec,
     sourcesFrom: policyReading.accepted?.sourcesFrom,
   });
-  if (wanted === undefined) return undefined;
+  if (target === undefined) return undefined;
   if (snapshot.daemonSet?.metadata?.deletionTimestamp !== undefined) return soon;
-  const progress = await takeStep(reconciler, { ...snapshot, state }, wanted);
+  const progress = await takeStep(reconciler, { ...snapshot, state }, target);
   outcome.stage = { kind: "rollout", progress };
   return nextRunAfter(progress, admitted);
 }
@@ -191,8 +191,8 @@ function inputsOf(snapshot: Snapshot, { original, policy }: InputContext): reado
   if (policy.managementState === "Withdrawn") return last ? [last] : [];
   const { additional } = snapshot;
   // A Secret that only waits for a finalizer counts as absent, because its owner has deleted it.
-  const there = additional?.metadata?.deletionTimestamp === undefined ? additional : undefined;
-  return [additionalInput(there ?? "absent"), ...snapshot.extras, ...(last ? [last] : [])];
+  const secret = additional?.metadata?.deletionTimestamp === undefined ? additional : undefined;
+  return [additionalInput(secret ?? "absent"), ...snapshot.extras, ...(last ? [last] : [])];
 }
 
 const knownOf = ({ global, state }: Snapshot) => ({
@@ -242,7 +242,7 @@ function nextGraceEnd(
   absences: ReadonlyMap<string, Withdrawal>,
   { now }: Reconciler,
 ): Again | undefined {
-  const ends = [...absences.values()].flatMap((one) => beginsOf(one)?.getTime() ?? []);
+  const ends = [...absences.values()].flatMap((absence) => beginsOf(absence)?.getTime() ?? []);
   if (ends.length === 0) return undefined;
   return { seconds: Math.max(0, (Math.min(...ends) - now().getTime()) / 1000) };
 }

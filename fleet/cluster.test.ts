@@ -51,7 +51,7 @@ async function guestWith(
   let hinted = Promise.withResolvers<void>();
   const fleetCluster = new FleetCluster({
     transport: direct({ namespace: "kube-system", name: "pull-secret" }),
-    reach: access === undefined ? cluster : async () => ({ ok: true, access, made: "" }),
+    reach: access === undefined ? cluster : async () => ({ ok: true, access, sourceText: "" }),
     connect: () => cluster,
     holds: () => true,
     hint: () => hinted.resolve(),
@@ -71,25 +71,25 @@ async function guestWith(
         await hinted.promise;
       }
     },
-    is: () => fleetCluster.there(content, owner).is,
+    is: () => fleetCluster.compare(content, owner).is,
     [Symbol.dispose]: () => fleetCluster.close(),
   };
 }
 
 test("if no watch is open, does not repeat a write until a list has shown the result", async () => {
-  using one = await guestWith(async () => {});
-  for (let n = 0; n < 3; n++) await one.fleetCluster.change(content, owner);
-  assert.equal(one.writes(), 1);
-  assert.equal(one.fleetCluster.busy, true);
+  using guest = await guestWith(async () => {});
+  for (let n = 0; n < 3; n++) await guest.fleetCluster.change(content, owner);
+  assert.equal(guest.writes(), 1);
+  assert.equal(guest.fleetCluster.busy, true);
 });
 
 test("uses the answer to a write at once, without waiting for the event of an open watch", async () => {
-  using one = await guestWith(rolloutState);
-  assert.equal(one.is(), "other");
-  await one.fleetCluster.change(content, owner);
-  assert.equal(one.is(), "has");
-  assert.equal(one.fleetCluster.busy, false);
-  assert.equal(one.writes(), 1);
+  using guest = await guestWith(rolloutState);
+  assert.equal(guest.is(), "other");
+  await guest.fleetCluster.change(content, owner);
+  assert.equal(guest.is(), "has");
+  assert.equal(guest.fleetCluster.busy, false);
+  assert.equal(guest.writes(), 1);
 });
 
 const message = (text: string) => JSON.stringify({ reason: "Refused", message: text });
@@ -107,9 +107,9 @@ for (const [what, status, body, own] of answers)
     const answer = { httpStatusCode: status, headers: {} } as unknown as ResponseContext;
     const path = "/api/v1/namespaces/kube-system/secrets/pull-secret";
     const error = ApiError.from("PATCH", path, answer, body);
-    using one = await guestWith(rolloutState, [], undefined, error);
-    await one.fleetCluster.change(content, owner);
-    const refusal = one.fleetCluster.refusal(content);
+    using guest = await guestWith(rolloutState, [], undefined, error);
+    await guest.fleetCluster.change(content, owner);
+    const refusal = guest.fleetCluster.refusal(content);
     assert.equal(refusal?.own, own);
     assert.match(refusal?.why ?? "", own ? /^GPS439/ : /^GPS475/);
   });
@@ -136,53 +136,53 @@ const theirs: readonly (readonly [what: string, object: KubernetesObject])[] = [
 ];
 for (const [what, object] of theirs)
   test(`refuses a Secret ${what}, and adopts it when the spec requests that`, async () => {
-    using one = await guestWith(rolloutState, [object]);
-    assert.equal(one.is(), "foreign");
-    one.fleetCluster.mayAdopt = () => true;
-    assert.equal(one.is(), "other");
-    await one.fleetCluster.change(content, owner);
-    assert.equal(one.writes(), 1);
-    assert.equal(one.is(), "has");
+    using guest = await guestWith(rolloutState, [object]);
+    assert.equal(guest.is(), "foreign");
+    guest.fleetCluster.mayAdopt = () => true;
+    assert.equal(guest.is(), "other");
+    await guest.fleetCluster.change(content, owner);
+    assert.equal(guest.writes(), 1);
+    assert.equal(guest.is(), "has");
   });
 
 test("keeps owners and finalizers when it replaces a Secret with additional keys", async () => {
   const owners = [{ apiVersion: "v1", kind: "ConfigMap", name: "a", uid: "u" }];
-  const kept = { ownerReferences: owners, finalizers: ["a.example/held"] };
-  const crowded = { metadata: { ...ours.metadata, ...kept }, ...content, data: { b: "eQ==" } };
-  using one = await guestWith(rolloutState, [crowded]);
-  await one.fleetCluster.change(content, owner);
-  assert.equal(one.replacements.length, 1);
-  assert.partialDeepStrictEqual(one.replacements[0]?.metadata, kept);
+  const preserved = { ownerReferences: owners, finalizers: ["a.example/held"] };
+  const crowded = { metadata: { ...ours.metadata, ...preserved }, ...content, data: { b: "eQ==" } };
+  using guest = await guestWith(rolloutState, [crowded]);
+  await guest.fleetCluster.change(content, owner);
+  assert.equal(guest.replacements.length, 1);
+  assert.partialDeepStrictEqual(guest.replacements[0]?.metadata, preserved);
 });
 
 test("retries a refused deletion after 5 to 30 seconds even if the system clock jumps", async (t) => {
-  using one = await guestWith(rolloutState, [ours]);
-  // `one` has already read the real clock, so the fake clock must not start earlier. Whole numbers
-  // avoid rounding.
+  using guest = await guestWith(rolloutState, [ours]);
+  // `guest` has already read the real clock, so the fake clock must not start earlier. Whole
+  // numbers avoid rounding.
   let now = Math.ceil(performance.now());
   t.mock.method(performance, "now", () => now);
-  t.mock.method(Date, "now", () => 4e12 / (1 + one.deletions()));
+  t.mock.method(Date, "now", () => 4e12 / (1 + guest.deletions()));
   for (let asked = 1; asked <= 8; asked++) {
-    assert.equal(one.fleetCluster.withdraw(owner), false);
-    await one.untilIdle();
-    assert.equal(one.deletions(), asked);
-    const { why = "", wait = 0 } = one.fleetCluster.refusal(undefined) ?? {};
+    assert.equal(guest.fleetCluster.withdraw(owner), false);
+    await guest.untilIdle();
+    assert.equal(guest.deletions(), asked);
+    const { why = "", wait = 0 } = guest.fleetCluster.refusal(undefined) ?? {};
     assert.match(
       why,
       /^GPS439: DELETE .*422 Invalid; allow the target to be written and deleted in that cluster$/,
     );
     assert.ok(wait >= (asked < 8 ? 5000 : 30_000));
-    assert.ok(one.fleetCluster.again().includes(wait), "nothing checks again");
+    assert.ok(guest.fleetCluster.again().includes(wait), "nothing checks again");
     const refused = now;
     for (now of [refused, refused + wait - 1]) {
-      assert.equal(one.fleetCluster.withdraw(owner), false);
-      await one.untilIdle();
-      assert.equal(one.deletions(), asked);
+      assert.equal(guest.fleetCluster.withdraw(owner), false);
+      await guest.untilIdle();
+      assert.equal(guest.deletions(), asked);
     }
     now = refused + wait;
   }
   // A refused deletion does not count as a refusal of the content.
-  assert.equal(one.fleetCluster.refusal(content), undefined);
+  assert.equal(guest.fleetCluster.refusal(content), undefined);
 });
 
 test("gives placed objects the same id under each name of their cluster, but another id in a restored copy of the cluster", async () => {
@@ -198,9 +198,9 @@ test("gives placed objects the same id under each name of their cluster, but ano
     ["empty", by("https://a.example", "QQ=="), []],
     ["the management cluster", undefined, [ours]],
   ] as const) {
-    using one = await guestWith(rolloutState, items, access);
-    reported[name] = one.fleetCluster.placementId(owner);
-    assert.equal(one.fleetCluster.placementId("somebody else"), undefined);
+    using guest = await guestWith(rolloutState, items, access);
+    reported[name] = guest.fleetCluster.placementId(owner);
+    assert.equal(guest.fleetCluster.placementId("somebody else"), undefined);
   }
   assert.ok(reported["one name"] !== undefined && reported["one name"] === reported["another"]);
   assert.equal(new Set(Object.values(reported)).size, 4);
@@ -209,22 +209,22 @@ test("gives placed objects the same id under each name of their cluster, but ano
 
 const other = { type: "Opaque", data: { a: "eQ==" } };
 
-for (const [what, wanted] of [
+for (const [what, intendedContent] of [
   ["writes", content],
   ["removals", undefined],
 ] as const)
   test(`allows five ${what} at once and then one a minute, and starts again for other content`, () => {
-    const one = newContest();
+    const contest = newContest();
     const start = Math.ceil(performance.now());
     for (let n = 0; n < 5; n++) {
-      assert.equal(one.lostUntil(wanted, start), undefined);
-      one.wrote(wanted, start);
+      assert.equal(contest.lostUntil(intendedContent, start), undefined);
+      contest.wrote(intendedContent, start);
     }
-    assert.equal(one.lostUntil(wanted, start), start + 60_000);
-    assert.equal(one.lostUntil(other, start), undefined);
-    assert.equal(one.lostUntil(wanted, start + 60_000), undefined);
-    one.wrote(wanted, start + 60_000);
-    assert.equal(one.lostUntil(wanted, start + 60_000), start + 120_000);
-    one.wrote(other, start + 60_000);
-    assert.equal(one.lostUntil(other, start + 60_000), undefined);
+    assert.equal(contest.lostUntil(intendedContent, start), start + 60_000);
+    assert.equal(contest.lostUntil(other, start), undefined);
+    assert.equal(contest.lostUntil(intendedContent, start + 60_000), undefined);
+    contest.wrote(intendedContent, start + 60_000);
+    assert.equal(contest.lostUntil(intendedContent, start + 60_000), start + 120_000);
+    contest.wrote(other, start + 60_000);
+    assert.equal(contest.lostUntil(other, start + 60_000), undefined);
   });

@@ -32,7 +32,7 @@ type Options = Readonly<{
   connect?: (access: Access) => Cluster;
 }>;
 
-type There = ClusterFacts["there"];
+type There = ClusterFacts["observed"];
 type Objects = readonly (KubernetesObject | undefined)[];
 
 export class FleetCluster {
@@ -88,8 +88,8 @@ export class FleetCluster {
   again(): readonly number[] {
     const now = performance.now();
     const moments = [this.#unanswered?.until, this.#refusal?.next, this.#contest.next(now)];
-    const waits = moments.map((one) => one && one - now);
-    return [...waits, this.#connection.excess].filter((one) => one !== undefined);
+    const waits = moments.map((moment) => moment && moment - now);
+    return [...waits, this.#connection.excess].filter((wait) => wait !== undefined);
   }
 
   /** A warning if the cluster sends too much, so that not everything is read. */
@@ -101,27 +101,30 @@ export class FleetCluster {
    * Compares the objects in the cluster with this content. If the content is undefined, the cluster
    * should have no objects.
    */
-  there(content: Wanted, owner: string): There {
+  compare(content: Wanted, owner: string): There {
     const { transport } = this.#options;
     const objects = this.#objects();
     if ("is" in objects) return objects;
-    const found = objects.slice(0, transport.placed.length);
-    const isForeign = (one: KubernetesObject) =>
-      !isPlacedBy(one, owner) && !this.mayAdopt(ownerMark(one));
-    if (found.some((one) => one !== undefined && isForeign(one)))
+    const placedObjects = objects.slice(0, transport.placed.length);
+    const isForeign = (object: KubernetesObject) =>
+      !isPlacedBy(object, owner) && !this.mayAdopt(ownerMark(object));
+    if (placedObjects.some((object) => object !== undefined && isForeign(object)))
       return { is: "foreign", why: sentence("foreign") };
-    if (content === undefined || !transport.placed.every((one, at) => isIn(one, found[at]))) {
+    if (
+      content === undefined ||
+      !transport.placed.every((placement, at) => isIn(placement, placedObjects[at]))
+    ) {
       const lost = this.#contest.lostUntil(content, performance.now()) !== undefined;
       if (lost) return { is: "away", why: sentence("contested") };
-      return { is: "other", present: found.every((one) => one !== undefined) };
+      return { is: "other", present: placedObjects.every((object) => object !== undefined) };
     }
     const seen = this.#connection.found;
     const witness = Array.isArray(seen) ? seen[transport.placed.length] : undefined;
-    const proof = transport.proof(found, witness);
+    const proof = transport.proof(placedObjects, witness);
     return { is: "has", proof: proof.is, why: "why" in proof ? proof.why : undefined };
 
-    function isIn(one: Placement, object: KubernetesObject | undefined): boolean {
-      return object !== undefined && content !== undefined && one.has(object, content, owner);
+    function isIn(placement: Placement, object: KubernetesObject | undefined): boolean {
+      return object !== undefined && content !== undefined && placement.has(object, content, owner);
     }
   }
 
@@ -134,9 +137,10 @@ export class FleetCluster {
     const objects = this.#objects();
     const { authority } = this.#connection;
     if (!Array.isArray(objects) || authority === undefined) return undefined;
-    const found = objects.slice(0, this.#options.transport.placed.length);
-    if (!found.every((one) => one !== undefined && isPlacedBy(one, owner))) return undefined;
-    return [authority, ...found.map(({ metadata }) => metadata?.uid)].join(" ");
+    const placedObjects = objects.slice(0, this.#options.transport.placed.length);
+    if (!placedObjects.every((object) => object !== undefined && isPlacedBy(object, owner)))
+      return undefined;
+    return [authority, ...placedObjects.map(({ metadata }) => metadata?.uid)].join(" ");
   }
 
   #objects(): Objects | Exclude<There, { is: "foreign" | "other" | "has" }> {
@@ -145,26 +149,26 @@ export class FleetCluster {
     if ("away" in seen) return awayFor(seen.away);
     if (this.#unanswered !== undefined && performance.now() < this.#unanswered.until)
       return awayFor(this.#unanswered.why);
-    return seen.map((one) => (one.is === "shown" ? one.object : undefined));
+    return seen.map((state) => (state.is === "shown" ? state.object : undefined));
   }
 
   /**
    * The cluster's refusal of this content or of its removal: why, whether the reason lies in the
    * cluster (`own`), and the milliseconds until the next attempt.
    */
-  refusal(wanted: Wanted): Readonly<{ why: string; own: boolean; wait: number }> | undefined {
-    const one = this.#refusal;
-    if (one === undefined || !same(one.of, wanted)) return undefined;
-    return { why: one.why, own: one.own, wait: one.next - performance.now() };
+  refusal(content: Wanted): Readonly<{ why: string; own: boolean; wait: number }> | undefined {
+    const refusal = this.#refusal;
+    if (refusal === undefined || !same(refusal.of, content)) return undefined;
+    return { why: refusal.why, own: refusal.own, wait: refusal.next - performance.now() };
   }
 
   /** Brings the content to the cluster. Never rejects. The watch shows the result. */
   async change(content: Content, owner: string): Promise<void> {
-    await this.#write(content, async (cluster, found) => {
-      for (const [at, one] of this.#options.transport.placed.entries()) {
-        const object = found[at];
-        if (object !== undefined && one.has(object, content, owner)) continue;
-        await place(cluster, one, object, content, owner);
+    await this.#write(content, async (cluster, objects) => {
+      for (const [at, placement] of this.#options.transport.placed.entries()) {
+        const object = objects[at];
+        if (object !== undefined && placement.has(object, content, owner)) continue;
+        await place(cluster, placement, object, content, owner);
       }
     });
   }
@@ -190,7 +194,7 @@ export class FleetCluster {
 
   async #write(
     content: Wanted,
-    write: (cluster: Cluster, found: Objects) => Promise<void>,
+    write: (cluster: Cluster, objects: Objects) => Promise<void>,
   ): Promise<void> {
     const objects = this.#objects();
     const { cluster } = this.#connection;
@@ -258,29 +262,29 @@ async function removeFrom(cluster: Cluster, { target, object }: Owned): Promise<
 
 async function place(
   cluster: Cluster,
-  one: Placement,
-  found: KubernetesObject | undefined,
+  placement: Placement,
+  object: KubernetesObject | undefined,
   content: Content,
   owner: string,
 ): Promise<void> {
-  const path = `${one.target.collection}/${one.target.name}`;
-  const wanted = one.body(content, owner);
-  const { uid = "", resourceVersion, ownerReferences, finalizers } = found?.metadata ?? {};
-  const with_ = (more: object) => ({ ...wanted, metadata: { ...wanted.metadata, ...more } });
+  const path = `${placement.target.collection}/${placement.target.name}`;
+  const body = placement.body(content, owner);
+  const { uid = "", resourceVersion, ownerReferences, finalizers } = object?.metadata ?? {};
+  const with_ = (more: object) => ({ ...body, metadata: { ...body.metadata, ...more } });
   const how = { manager: fleetManager, force: true };
-  const isReplaced = found === undefined || one.fixed(found, content);
-  if (found !== undefined && isReplaced) await cluster.remove(path, uid, resourceVersion);
+  const isReplaced = object === undefined || placement.fixed(object, content);
+  if (object !== undefined && isReplaced) await cluster.remove(path, uid, resourceVersion);
   let reply: KubernetesObject;
   if (isReplaced) reply = await cluster.apply(path, with_({ resourceVersion: newborn }), how);
   // We replace the object, because an apply would not remove what other clients added to our
   // fields. We keep owners and finalizers, because other programs might need the object.
-  else if (one.crowded(found, content))
+  else if (placement.crowded(object, content))
     reply = await cluster.replace(
       path,
       with_({ uid, resourceVersion, ownerReferences, finalizers }),
     );
   else reply = await cluster.apply(path, with_({ uid, resourceVersion }), how);
-  if (!one.has(reply, content, owner)) throw new Mutated(sentence("mutated"));
+  if (!placement.has(reply, content, owner)) throw new Mutated(sentence("mutated"));
 }
 
 /**
@@ -312,7 +316,7 @@ const writes = { perSecond: 1 / 60, atOnce: 5 };
 /** The content that should be there. Undefined: none. */
 export type Wanted = Content | undefined;
 
-const same = (one: Wanted, other: Wanted): boolean =>
-  one === other || (one !== undefined && other !== undefined && has(one, other));
+const same = (content: Wanted, other: Wanted): boolean =>
+  content === other || (content !== undefined && other !== undefined && has(content, other));
 
 export const newContest = (): Contest<Content> => new Contest(writes, same);

@@ -80,13 +80,13 @@ for (const [state, reason, rolloutState] of remembered)
   test(`until a cluster answers, counts it as ${rolloutState} if its last status was ${state} with ${reason?.slice(0, 6) ?? "no reason"}`, () => {
     const clusters = new FleetClusters({ home: {} as Cluster, holds: () => true, hint() {} });
     const since = new Date().toISOString();
-    const known = { name: "a", state, since, ...(reason === undefined ? {} : { reason }) };
+    const clusterStatus = { name: "a", state, since, ...(reason === undefined ? {} : { reason }) };
     const object: FleetSecret = {
       apiVersion: "globalpullsecret.io/v1alpha1",
       kind: "FleetSecret",
       metadata: { name: "one" },
       spec,
-      status: { sourceResourceVersion: "1", clusters: [known] },
+      status: { sourceResourceVersion: "1", clusters: [clusterStatus] },
     };
     const source = { ok: true, content: { type: "Opaque", data: {} }, version: "1" } as const;
     const judged = clusters.judge("a", { object, source, owner: "o", now: Date.now() });

@@ -61,18 +61,18 @@ export class FleetClusters {
     const { clusterNameLabelValue, clusterSelector } = clusterAPI ?? {};
     // A ClusterResourceSet contains these selectors. If a user edits a selector, we make all
     // transports again.
-    const made = JSON.stringify([via, target, clusterNameLabelValue, clusterSelector]);
-    if (spec !== undefined && made !== this.#made) {
+    const transportKey = JSON.stringify([via, target, clusterNameLabelValue, clusterSelector]);
+    if (spec !== undefined && transportKey !== this.#made) {
       if (via === "ClusterResourceSet") this.keep([]);
-      this.#made = made;
+      this.#made = transportKey;
     }
-    const wanted = new Set([...served, ...leaving]);
+    const names = new Set([...served, ...leaving]);
     for (const [name, cluster] of this.#all) {
-      if (wanted.has(name)) continue;
+      if (names.has(name)) continue;
       cluster.close();
       this.#all.delete(name);
     }
-    for (const name of wanted) {
+    for (const name of names) {
       if (spec === undefined || this.#all.has(name)) continue;
       // We place a ClusterResourceSet beside the Cluster, in the management cluster.
       const beside = spec.via === "ClusterResourceSet";
@@ -101,20 +101,20 @@ export class FleetClusters {
     const { object, source, owner, now } = run;
     const cluster = this.#all.get(name);
     const content = source?.ok ? source.content : undefined;
-    const there = cluster?.there(content, owner) ?? { is: "unknown" as const };
-    const known = object.status?.clusters?.find((one) => one.name === name);
-    const former = formerOf(run, known);
+    const observed = cluster?.compare(content, owner) ?? { is: "unknown" as const };
+    const lastStatus = object.status?.clusters?.find((entry) => entry.name === name);
+    const former = formerOf(run, lastStatus);
     // Until a cluster has answered, its last status counts, because otherwise a restart of this
     // process would end a halt.
-    if (there.is === "unknown" && known !== undefined)
-      return { rolloutState: lastKnownState(former), ...statusFields(known) };
-    if (there.is === "other" && content === undefined)
-      return there.present && known?.state === "Done"
-        ? { rolloutState: "done", ...statusFields(known) }
+    if (observed.is === "unknown" && lastStatus !== undefined)
+      return { rolloutState: lastKnownState(former), ...statusFields(lastStatus) };
+    if (observed.is === "other" && content === undefined)
+      return observed.present && lastStatus?.state === "Done"
+        ? { rolloutState: "done", ...statusFields(lastStatus) }
         : { rolloutState: "done", state: "Waiting" };
     const { minSuccessTime = "0s", progressDeadline = "30m" } = object.spec.rollout ?? {};
     return rolloutStateOf({
-      there,
+      observed,
       busy: cluster?.busy === true,
       refusal: content && (refusalAt(cluster, content, now) ?? remembered(former)),
       former,
@@ -129,7 +129,7 @@ export class FleetClusters {
   leaving(name: string, owner: string, now: number): ReturnType<typeof removalStateOf> {
     const cluster = this.#all.get(name);
     return removalStateOf({
-      there: cluster?.there(undefined, owner) ?? { is: "unknown" },
+      observed: cluster?.compare(undefined, owner) ?? { is: "unknown" },
       busy: cluster?.busy === true,
       refusal: refusalAt(cluster, undefined, now),
       now,
@@ -138,13 +138,13 @@ export class FleetClusters {
 
   /** Whether each of these clusters has answered or is known to be unreachable. */
   areKnown(names: readonly string[]): boolean {
-    return names.every((name) => this.#all.get(name)?.there(undefined, "").is !== "unknown");
+    return names.every((name) => this.#all.get(name)?.compare(undefined, "").is !== "unknown");
   }
 
   /** Identities of the objects that this owner placed in these clusters; see placementId. */
   placed(names: readonly string[], owner: string): ReadonlySet<string> {
     const all = names.map((name) => this.#all.get(name)?.placementId(owner));
-    return new Set(all.filter((one) => one !== undefined));
+    return new Set(all.filter((id) => id !== undefined));
   }
 
   /** The times, in milliseconds, at which to check a cluster again even if nothing happens. */
@@ -202,11 +202,11 @@ function transportOf(
  */
 function formerOf(
   { object, source }: Run,
-  known: ClusterStatus | undefined,
+  lastStatus: ClusterStatus | undefined,
 ): ClusterFacts["former"] {
   const of = object.status?.sourceResourceVersion;
-  if (known === undefined || !source?.ok || of !== source.version) return undefined;
-  return { ...statusFields(known), since: Date.parse(known.since) };
+  if (lastStatus === undefined || !source?.ok || of !== source.version) return undefined;
+  return { ...statusFields(lastStatus), since: Date.parse(lastStatus.since) };
 }
 
 /**

@@ -16,7 +16,7 @@ const minute = 60_000;
 
 const accessTo = (server: string): AccessReading => {
   const access = new Access({ server, authority: "", serverName: undefined }, {});
-  return { ok: true, access, made: server };
+  return { ok: true, access, sourceText: server };
 };
 
 type Is = Readonly<{ removed: string[] }> & { items: object[]; lists: number; refusal?: ApiError };
@@ -73,7 +73,7 @@ async function connectionOf(t: TestContext) {
   t.after(() => connection.close());
   /** Lets time pass in steps of a second. After each step, all timers that are due run. */
   const pass = async (milliseconds: number) => {
-    for (let left = milliseconds; left > 0; left -= 1000) {
+    for (let remaining = milliseconds; remaining > 0; remaining -= 1000) {
       t.mock.timers.tick(1000);
       await setImmediate();
     }
@@ -176,40 +176,40 @@ async function during(
 }
 
 test("hints when an object has changed, but not when a renewed watch lists the same object", async (t) => {
-  const one = await connectionOf(t);
-  one.is.items = [{ metadata: { name: "pull-secret", uid: "u", resourceVersion: "1" } }];
-  assert.equal((await during(one, 6 * minute)).hints, 1);
-  const { hints, lists } = await during(one, 30 * minute);
+  const fixture = await connectionOf(t);
+  fixture.is.items = [{ metadata: { name: "pull-secret", uid: "u", resourceVersion: "1" } }];
+  assert.equal((await during(fixture, 6 * minute)).hints, 1);
+  const { hints, lists } = await during(fixture, 30 * minute);
   assert.ok(lists >= 5, `${lists} lists`);
   assert.equal(hints, 0);
-  one.is.items = [{ metadata: { name: "pull-secret", uid: "u", resourceVersion: "2" } }];
-  assert.equal((await during(one, 6 * minute)).hints, 1);
-  one.is.items = [];
-  assert.equal((await during(one, 6 * minute)).hints, 1);
+  fixture.is.items = [{ metadata: { name: "pull-secret", uid: "u", resourceVersion: "2" } }];
+  assert.equal((await during(fixture, 6 * minute)).hints, 1);
+  fixture.is.items = [];
+  assert.equal((await during(fixture, 6 * minute)).hints, 1);
 });
 
 test("hints when the result of a write is known, even if the object has not changed", async (t) => {
-  const one = await connectionOf(t);
-  const { connection, is } = one;
+  const fixture = await connectionOf(t);
+  const { connection, is } = fixture;
   const hinted = is.hints;
   await connection.cluster?.remove("/api/v1/namespaces/kube-system/secrets/pull-secret", "u");
   connection.observeWrite(true);
   assert.equal(connection.doubted, true);
-  await one.pass(2000);
+  await fixture.pass(2000);
   assert.equal(connection.doubted, false);
   assert.ok(is.hints > hinted);
 });
 
 test("hints when a cluster becomes unreachable, and when it is reachable again with the same object", async (t) => {
-  const one = await connectionOf(t);
-  const { connection, is } = one;
+  const fixture = await connectionOf(t);
+  const { connection, is } = fixture;
   is.refusal = new ApiError({ status: 0, reason: "refused", method: "GET", path: "/x" });
-  assert.ok((await during(one, 6 * minute)).hints > 0);
+  assert.ok((await during(fixture, 6 * minute)).hints > 0);
   assert.ok("away" in (connection.found as object));
   delete is.refusal;
   const hinted = is.hints;
   // The pause before the next list takes real time, so we repeat until it is over.
-  while (!Array.isArray(connection.found)) await one.pass(1000);
+  while (!Array.isArray(connection.found)) await fixture.pass(1000);
   assert.ok(is.hints > hinted);
 });
 

@@ -53,7 +53,7 @@ type FollowedObject = {
   news: boolean;
 };
 type Open = Readonly<{
-  made: string;
+  sourceText: string;
   authority: string | undefined;
   cluster: Cluster;
   all: readonly FollowedObject[];
@@ -106,7 +106,10 @@ export class Connection {
   }
 
   get #awayBecause(): string | undefined {
-    return this.#closedBecause ?? this.#open?.all.find((one) => one.needed && one.problem)?.problem;
+    return (
+      this.#closedBecause ??
+      this.#open?.all.find((object) => object.needed && object.problem)?.problem
+    );
   }
 
   get cluster(): Cluster | undefined {
@@ -143,7 +146,7 @@ export class Connection {
   observeWrite(answered: boolean): void {
     this.#renew ||= !answered;
     // Uses the answer at once, because the watch event of this write might come later or never.
-    for (const one of this.#open?.all ?? []) this.#show(one, one.problem);
+    for (const object of this.#open?.all ?? []) this.#show(object, object.problem);
     this.#loop.hint();
   }
 
@@ -154,16 +157,16 @@ export class Connection {
       await this.#connect();
     }
     if (this.#open === undefined) return this.#later();
-    for (const one of this.#open.all) {
-      if (one.informer.shown !== "list") continue;
+    for (const object of this.#open.all) {
+      if (object.informer.shown !== "list") continue;
       try {
-        await this.#open.cluster.get(`${one.target.collection}/${one.target.name}`);
+        await this.#open.cluster.get(`${object.target.collection}/${object.target.name}`);
       } catch (error) {
         this.#renew = true;
-        this.#failed(one, error);
+        this.#failed(object, error);
         return this.#later();
       }
-      this.#show(one, undefined);
+      this.#show(object, undefined);
     }
     if (this.#awayBecause !== undefined) return this.#later();
     const rest = this.#stale - performance.now();
@@ -188,7 +191,7 @@ export class Connection {
   async #connect(): Promise<void> {
     const { reach, connect = connectTo } = this.#options;
     if (typeof reach !== "function") {
-      if (this.#open === undefined) this.#begin({ made: "", authority: undefined }, reach);
+      if (this.#open === undefined) this.#begin({ sourceText: "", authority: undefined }, reach);
       return;
     }
     const read = await reach();
@@ -196,13 +199,13 @@ export class Connection {
     this.#stale = staleAt(performance.now());
     if (this.leaving && this.#open !== undefined && !read.ok && read.absent === true) return;
     if (!read.ok) return this.#close(read.why);
-    const { made, access } = read;
-    if (this.#open?.made === made) return;
+    const { sourceText, access } = read;
+    if (this.#open?.sourceText === sourceText) return;
     // We recognize a cluster by the authority of its certificate. A public authority signs the
     // certificates of many clusters, so then we use the server's address.
     const { authority: signer, server } = access;
     const authority = signer === undefined ? server : certificatesIn(signer);
-    this.#begin({ made, authority }, connect(access));
+    this.#begin({ sourceText, authority }, connect(access));
   }
 
   #close(why: string): void {
@@ -213,7 +216,7 @@ export class Connection {
     if (before !== why) this.#options.hint();
   }
 
-  #begin(how: Pick<Open, "made" | "authority">, live: Cluster): void {
+  #begin(how: Pick<Open, "sourceText" | "authority">, live: Cluster): void {
     const { needed, besides } = this.#options;
     const followed = (target: WatchTarget, isNeeded: boolean): FollowedObject => {
       const seen: Seen = { is: "unknown" };
@@ -221,37 +224,37 @@ export class Connection {
       return { target, needed: isNeeded, informer: new Informer(), ...state };
     };
     const all = [
-      ...needed.map((one) => followed(one, true)),
-      ...besides.map((one) => followed(one, false)),
+      ...needed.map((target) => followed(target, true)),
+      ...besides.map((target) => followed(target, false)),
     ];
     this.#following.abort();
     this.#following = new AbortController();
     this.#closedBecause = undefined;
     this.#open = { ...how, cluster: cached(live, all), all };
-    for (const one of all) this.#follow(one, live);
+    for (const object of all) this.#follow(object, live);
   }
 
-  #follow(one: FollowedObject, cluster: Cluster): void {
+  #follow(object: FollowedObject, cluster: Cluster): void {
     const { signal } = this.#following;
     void follow({
       cluster,
-      target: one.target,
-      informer: one.informer,
+      target: object.target,
+      informer: object.informer,
       longestPause,
       bounds,
       signal,
       exceeded: () => {
-        const known = this.excess;
+        const excess = this.excess;
         this.#exceeded = performance.now();
-        if (known === undefined) this.#options.hint();
+        if (excess === undefined) this.#options.hint();
       },
       hint: () => {
         if (signal.aborted) return;
-        this.#show(one, undefined);
+        this.#show(object, undefined);
         if (this.#awayBecause === undefined) this.#failures = 0;
       },
       failed: (error) => {
-        if (!signal.aborted) this.#failed(one, error);
+        if (!signal.aborted) this.#failed(object, error);
       },
     });
   }
@@ -261,16 +264,16 @@ export class Connection {
    * hint runs the whole fleet. A watch that ended normally restarts at once, and shows the same
    * object again. With a thousand clusters, four watches restart each second.
    */
-  #show(one: FollowedObject, problem: string | undefined): void {
-    const { shown, doubted } = one.informer;
-    if (problem !== one.problem || doubted !== one.doubted) one.news = true;
-    Object.assign(one, { problem, doubted });
+  #show(object: FollowedObject, problem: string | undefined): void {
+    const { shown, doubted } = object.informer;
+    if (problem !== object.problem || doubted !== object.doubted) object.news = true;
+    Object.assign(object, { problem, doubted });
     // The watch might not have shown our own write yet, so #observe reads the object.
     if (shown === "list") this.#loop.hint();
     if (typeof shown === "string") return;
     const seen: Seen = { is: "shown", object: shown.object };
-    if (!one.news && isDeepStrictEqual(seen, one.seen)) return;
-    Object.assign(one, { seen, news: false });
+    if (!object.news && isDeepStrictEqual(seen, object.seen)) return;
+    Object.assign(object, { seen, news: false });
     this.#options.hint();
   }
 
@@ -278,19 +281,19 @@ export class Connection {
    * Handles a watch or a read that failed. An optional object does not make the cluster
    * unreachable.
    */
-  #failed(one: FollowedObject, error: unknown): void {
-    if (!one.needed) {
-      const { seen } = one;
-      one.seen = unseen(seen, error);
-      if (JSON.stringify(seen) !== JSON.stringify(one.seen)) this.#options.hint();
+  #failed(object: FollowedObject, error: unknown): void {
+    if (!object.needed) {
+      const { seen } = object;
+      object.seen = unseen(seen, error);
+      if (JSON.stringify(seen) !== JSON.stringify(object.seen)) this.#options.hint();
       return;
     }
-    const known = this.#awayBecause;
-    one.problem = unreachableBecause(error);
-    if (known === one.problem) return;
+    const before = this.#awayBecause;
+    object.problem = unreachableBecause(error);
+    if (before === object.problem) return;
     this.#options.hint();
     // If the cluster was already unreachable, a pause is running, and we try again after it.
-    if (known === undefined) this.#loop.hint();
+    if (before === undefined) this.#loop.hint();
   }
 }
 

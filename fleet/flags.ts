@@ -7,7 +7,7 @@ import { commandLine, common, isNamespace, namespaceLike } from "#runtime/flags.
 
 /** Reads names of namespaces, separated by commas. */
 function namespaces(value: string): readonly string[] | Wrong {
-  const names = value.split(",").map((one) => one.trim());
+  const names = value.split(",").map((name) => name.trim());
   if (names.every(isNamespace)) return names;
   return new Wrong("is not a list of namespaces (example: clusters,other-clusters)");
 }

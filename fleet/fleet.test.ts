@@ -82,17 +82,17 @@ test("lists a given-up cluster in status until it is selected again, even after 
   fleet.close();
   const status = written.at(-1) ?? assert.fail("no status");
   assert.partialDeepStrictEqual(status.givenUp, [{ name: "gone", reason: "GPS436" }]);
-  for (const [name, kept] of [
+  for (const [name, isKept] of [
     ["gone", true],
     ["n0", false],
   ] as const) {
-    const [one = assert.fail("none is named")] = status.givenUp ?? [];
-    const givenUp = [{ ...one, name }];
+    const [entry = assert.fail("none is named")] = status.givenUp ?? [];
+    const givenUp = [{ ...entry, name }];
     const next = fleetWith(1);
     const later = { ...object, status: { ...status, givenUp, clusters: [] } };
     await next.fleet.run(later, [later]);
     next.fleet.close();
-    assert.equal(next.written.at(-1)?.givenUp?.[0]?.name, kept ? "gone" : undefined);
+    assert.equal(next.written.at(-1)?.givenUp?.[0]?.name, isKept ? "gone" : undefined);
   }
 });
 
@@ -109,7 +109,7 @@ for (const managementState of ["Managed", "Paused"] as const)
       async create() {},
     } as unknown as Cluster;
     const fleet = new Fleet({ home, clusterId: "id", holds: () => true, hint() {}, log() {} });
-    const one: FleetSecret = {
+    const fleetSecret: FleetSecret = {
       ...leaving,
       metadata: {
         ...leaving.metadata,
@@ -119,7 +119,7 @@ for (const managementState of ["Managed", "Paused"] as const)
       spec: { ...object.spec, managementState },
     };
     for (let run = 0; run < 50 && finalizers.length === 0; run += 1) {
-      await fleet.run(one, [one]);
+      await fleet.run(fleetSecret, [fleetSecret]);
       await setImmediate();
     }
     fleet.close();
@@ -165,8 +165,8 @@ async function withoutSource(status: number, metadata: object) {
     patch: async (path: string, body: object) => void written.push({ path, ...body }),
   } as unknown as Cluster;
   const fleet = new Fleet({ home, clusterId: "id", holds: () => true, hint() {}, log() {} });
-  const one = { ...object, metadata: { ...object.metadata, ...metadata } };
-  const again = await fleet.run(one, [one]);
+  const fleetSecret = { ...object, metadata: { ...object.metadata, ...metadata } };
+  const again = await fleet.run(fleetSecret, [fleetSecret]);
   fleet.close();
   return { written, again };
 }
@@ -188,7 +188,7 @@ test("completes the deletion of an object whose source cannot be read", async ()
   };
   const { written } = await withoutSource(403, metadata);
   assert.deepEqual(
-    written.map((one) => one.metadata),
+    written.map((write) => write.metadata),
     [{ uid: "u", resourceVersion: "", finalizers: [] }],
   );
 });
@@ -226,13 +226,13 @@ async function duringRemoval(
   const fleet = new Fleet({ home, clusterId: "id", holds: () => true, hint() {}, log() {} });
   const { clusterAPI: _, ...others } = object.spec;
   const since = new Date().toISOString();
-  const one: FleetSecret = {
+  const fleetSecret: FleetSecret = {
     ...object,
     metadata: { ...object.metadata, finalizers: ["globalpullsecret.io/fleet"], ...metadata },
     spec: { ...others, ...spec },
     status: { clusters: [{ name: `${namespace}/east`, state: "Done", since }] },
   };
-  await fleet.run(one, [one]);
+  await fleet.run(fleetSecret, [fleetSecret]);
   fleet.close();
   return written[0] ?? assert.fail("nothing was written");
 }
@@ -276,7 +276,7 @@ test("completes the deletion of an object whose inventory does not exist any mor
   } as unknown as Cluster;
   const fleet = new Fleet({ home, clusterId: "id", holds: () => true, hint() {}, log() {} });
   const { clusterAPI: _, ...spec } = object.spec;
-  const one: FleetSecret = {
+  const fleetSecret: FleetSecret = {
     ...leaving,
     metadata: {
       ...leaving.metadata,
@@ -286,7 +286,7 @@ test("completes the deletion of an object whose inventory does not exist any mor
     spec: { ...spec, clusterProfiles: { namespaces: ["x"], selector: {}, clusterManagers: ["y"] } },
   };
   for (let run = 0; run < 50 && written.length === 0; run += 1) {
-    await fleet.run(one, [one]);
+    await fleet.run(fleetSecret, [fleetSecret]);
     await setImmediate();
   }
   fleet.close();

@@ -42,7 +42,7 @@ const soonSeconds = 5;
 type Left = Members["leaving"][number] & Readonly<{ reason?: string | undefined }>;
 type Found = Readonly<{ name: string; state: ClusterStatus["state"]; reason?: string | undefined }>;
 type GivenUp = NonNullable<FoundClusters["givenUp"]>[number];
-type Withdrawal = Readonly<{ left: readonly Left[]; givenUp: readonly GivenUp[] }>;
+type Withdrawal = Readonly<{ remaining: readonly Left[]; givenUp: readonly GivenUp[] }>;
 type RunReport = Pick<FoundClusters, "clusters" | "stalled" | "givenUp"> &
   Readonly<{ source?: Judged | undefined }>;
 
@@ -85,8 +85,11 @@ export class Fleet {
     const now = Date.now();
     const { claims, offers, heirs, older, younger } = rivalsOf(object, all);
     const released = await this.#released(object, selected);
-    const known = membersOf({ object, selected, released, now });
-    const members = { ...known, served: known.served.filter((name) => !claims.has(name)) };
+    const allMembers = membersOf({ object, selected, released, now });
+    const members = {
+      ...allMembers,
+      served: allMembers.served.filter((name) => !claims.has(name)),
+    };
     const source = deleted ? undefined : await this.#source(object);
     const ownerFor = ({ metadata }: FleetSecret) => ownerOf(this.#place.clusterId, metadata);
     const owner = ownerFor(object);
@@ -101,11 +104,11 @@ export class Fleet {
     if (object.spec.via === "ClusterResourceSet")
       this.#clusters.useVersion(await servedVersion(home, "addons.cluster.x-k8s.io"));
     this.#clusters.keep(members.served, going, object.spec, mayAdopt);
-    const { left, givenUp } = this.#withdraw(run, members, heirs);
+    const { remaining, givenUp } = this.#withdraw(run, members, heirs);
     // We wait until the Events are written, because the status that names these clusters is deleted
     // with the object.
-    await Promise.all(givenUp.map((one) => this.#reportGivenUp(object, one)));
-    if (deleted && left.length === 0) {
+    await Promise.all(givenUp.map((cluster) => this.#reportGivenUp(object, cluster)));
+    if (deleted && remaining.length === 0) {
       await writeFinalizer(home, resourceOf(object.metadata), object, finalizer, false);
       return undefined;
     }
@@ -113,14 +116,14 @@ export class Fleet {
       this.#serve(run, members, {
         givenUp,
         others: [
-          ...known.served.flatMap((name) => claimed(name, claims.get(name))),
-          ...left.map(({ name, reason }) => ({ name, state: "Leaving" as const, reason })),
+          ...allMembers.served.flatMap((name) => claimed(name, claims.get(name))),
+          ...remaining.map(({ name, reason }) => ({ name, state: "Leaving" as const, reason })),
         ],
       }),
       soonest(
         [
-          ...left.map(({ next }) => next),
-          ...names.flatMap((one) => this.#clusters.again(one, now)),
+          ...remaining.map(({ next }) => next),
+          ...names.flatMap((name) => this.#clusters.again(name, now)),
         ],
         now,
       ),
@@ -136,9 +139,11 @@ export class Fleet {
     const judged = served.map((name) => ({ name, ...this.#clusters.judge(name, run) }));
     const { canary = 1, maxConcurrency = "10%", maxFailures = "5%" } = object.spec.rollout ?? {};
     const action = nextChanges(judged, { canary, maxConcurrency, maxFailures });
-    const refusing = judged.filter((one) => isRefusal(one.rolloutState)).map(({ name }) => name);
+    const refusing = judged
+      .filter((cluster) => isRefusal(cluster.rolloutState))
+      .map(({ name }) => name);
     const stalled = stalledBy({ source, halted: action.halted, refusing, cut });
-    const clusters = [...judged, ...others].map((one) => statusEntry(one));
+    const clusters = [...judged, ...others].map((entry) => statusEntry(entry));
     this.#report(object, { clusters, stalled, source, givenUp });
     const goesOn = source?.ok === true && !isPaused(object);
     if (goesOn) {
@@ -150,7 +155,7 @@ export class Fleet {
           state === "Leaving" ? [] : name,
         ),
       );
-      for (const name of action.change.filter((one) => recorded.has(one)))
+      for (const name of action.change.filter((candidate) => recorded.has(candidate)))
         void this.#clusters.get(name)?.change(source.content, owner);
     }
     const moving = judged.some(
@@ -187,11 +192,11 @@ export class Fleet {
     { status }: FleetSecret,
     selected: readonly string[],
   ): Promise<readonly string[]> {
-    const wanted = new Set(selected);
-    const known = (status?.clusters ?? []).map(({ name }) => name);
-    const left = known.filter((name) => !wanted.has(name));
+    const selectedNames = new Set(selected);
+    const names = (status?.clusters ?? []).map(({ name }) => name);
+    const deselected = names.filter((name) => !selectedNames.has(name));
     try {
-      return await releasedFrom(this.#place.home, left);
+      return await releasedFrom(this.#place.home, deselected);
     } catch (error) {
       // The deletion of the object must complete even if its inventory was deleted.
       if (isForAPerson(error)) return [];
@@ -222,26 +227,26 @@ export class Fleet {
     heirs: Rivals["heirs"],
   ): Withdrawal {
     const { spec, status } = object;
-    if (leaving.length === 0 || isPaused(object)) return { left: leaving, givenUp: [] };
+    if (leaving.length === 0 || isPaused(object)) return { remaining: leaving, givenUp: [] };
     // We wait, because a served cluster that has not answered yet might be a leaving cluster under
     // another name.
     if (!this.#clusters.areKnown(served)) {
       const former = new Map(status?.clusters?.map(({ name, reason }) => [name, reason]));
       return {
-        left: leaving.map((one) => ({ ...one, reason: former.get(one.name) })),
+        remaining: leaving.map((cluster) => ({ ...cluster, reason: former.get(cluster.name) })),
         givenUp: [],
       };
     }
     const due = new Map(
       leaving
-        .filter((one) => one.due)
+        .filter((cluster) => cluster.due)
         .map(({ name }) => [name, this.#clusters.leaving(name, owner, now)]),
     );
     // A leaving cluster might also be selected under another name, for example after its kubeconfig
     // moved to another namespace. The Secret then stays in the cluster.
-    const kept = this.#clusters.placed(served, owner);
+    const servedIds = this.#clusters.placed(served, owner);
     const isKept = (name: string) =>
-      [...this.#clusters.placed([name], owner)].some((one) => kept.has(one));
+      [...this.#clusters.placed([name], owner)].some((id) => servedIds.has(id));
     // We make the offer even while the cluster is unreachable, because the heir can take over only
     // a Secret that was offered.
     const heirOf = (name: string) => (isKept(name) ? undefined : heirs.get(name));
@@ -259,29 +264,29 @@ export class Fleet {
       },
     );
     const orphan = spec.removalPolicy === "Orphan";
-    const left: Left[] = [];
+    const remaining: Left[] = [];
     const abandoned: GivenUp[] = [];
-    for (const one of leaving) {
-      const { name } = one;
+    for (const member of leaving) {
+      const { name } = member;
       const judged = due.get(name);
       const { rolloutState, reason } = judged ?? {};
       const cluster = this.#clusters.get(name);
       const heir = heirOf(name);
       if (heir !== undefined) {
         if (cluster?.withdraw(owner, true) === true) continue;
-        left.push({ ...one, reason: sentence("offered", pathOf(heir.metadata)) });
+        remaining.push({ ...member, reason: sentence("offered", pathOf(heir.metadata)) });
         continue;
       }
-      const givenUp = one.overdue && judged !== undefined && isGivenUp(judged);
+      const givenUp = member.overdue && judged !== undefined && isGivenUp(judged);
       // We also call `withdraw` during the pause after a refusal. `withdraw` then writes nothing,
       // but returns whether the Secret is gone.
       const isNext = rolloutState === "failed" || change.includes(name);
       const gone = rolloutState && (orphan || isKept(name) || (isNext && cluster?.withdraw(owner)));
       if (gone) continue;
       if (givenUp) abandoned.push({ name, ...(reason === undefined ? {} : { reason }) });
-      else left.push({ ...one, reason });
+      else remaining.push({ ...member, reason });
     }
-    return { left, givenUp: abandoned };
+    return { remaining, givenUp: abandoned };
   }
 
   async #reportGivenUp(object: FleetSecret, { name, reason: why = "" }: GivenUp): Promise<void> {
@@ -293,10 +298,10 @@ export class Fleet {
     });
   }
 
-  #report(object: FleetSecret, { source, ...found }: RunReport): void {
+  #report(object: FleetSecret, { source, ...report }: RunReport): void {
     const { spec, metadata, status } = object;
     const facts = {
-      ...found,
+      ...report,
       generation: metadata.generation ?? 0,
       now: new Date(),
       version: source?.ok ? source.version : status?.sourceResourceVersion,
@@ -330,7 +335,8 @@ const claimed = (name: string, by: FleetSecret | undefined): Found[] =>
 const isForAPerson = (error: unknown): error is ApiError =>
   error instanceof ApiError && [400, 403, 404].includes(error.status);
 
-const isRefusal = (one: RolloutState): boolean => ["failed", "retry", "retrying"].includes(one);
+const isRefusal = (rolloutState: RolloutState): boolean =>
+  ["failed", "retry", "retrying"].includes(rolloutState);
 
 /** A cluster's entry in status, without the time. */
 const statusEntry = ({ name, state, reason }: Found) =>
@@ -338,6 +344,6 @@ const statusEntry = ({ name, state, reason }: Found) =>
 
 /** Seconds until the first of these times that is in the future. */
 function soonest(moments: readonly (number | undefined)[], now: number): Again | undefined {
-  const ahead = moments.filter((one) => one !== undefined).filter((one) => one > now);
+  const ahead = moments.filter((moment) => moment !== undefined).filter((moment) => moment > now);
   return ahead.length === 0 ? undefined : { seconds: (Math.min(...ahead) - now) / 1000 };
 }

@@ -51,7 +51,7 @@ export function createFleets(options: Options) {
       all.some(({ spec: { clusterAPI } }) => clusterAPI !== undefined && needsClusters(clusterAPI))
     )
       watchClusters?.(allClusters(await servedVersion(home, "cluster.x-k8s.io")));
-    const answers = await Promise.all(all.map((one) => serve(one, all, place)));
+    const answers = await Promise.all(all.map((object) => serve(object, all, place)));
     count(all);
     return answers.reduce(sooner, undefined);
   }
@@ -72,10 +72,10 @@ export function createFleets(options: Options) {
   }
 
   function fleetOf(object: FleetSecret, place: FleetPlace): Fleet {
-    const known = served.get(uidOf(object));
-    if (known !== undefined) return known.fleet;
-    const one = { fleet: new Fleet(place), source: new AbortController() };
-    served.set(uidOf(object), one);
+    const existing = served.get(uidOf(object));
+    if (existing !== undefined) return existing.fleet;
+    const entry = { fleet: new Fleet(place), source: new AbortController() };
+    served.set(uidOf(object), entry);
     const collection = secretsIn(object.metadata.namespace ?? "");
     void follow({
       cluster: home,
@@ -83,14 +83,14 @@ export function createFleets(options: Options) {
       informer: new Informer(),
       hint: loop.hint,
       failed: warnOf(log, "a source cannot be watched"),
-      signal: one.source.signal,
+      signal: entry.source.signal,
     });
-    return one.fleet;
+    return entry.fleet;
   }
 
-  function forget(there: ReadonlySet<string>): void {
+  function forget(uids: ReadonlySet<string>): void {
     for (const [uid, { fleet, source }] of served) {
-      if (there.has(uid)) continue;
+      if (uids.has(uid)) continue;
       fleet.close();
       source.abort();
       served.delete(uid);
@@ -109,7 +109,7 @@ export function createFleets(options: Options) {
     gauge.reset();
     for (const { metadata, status } of all)
       for (const state of states) {
-        const its = (status?.clusters ?? []).filter((one) => one.state === state);
+        const its = (status?.clusters ?? []).filter((cluster) => cluster.state === state);
         gauge.set({ object: pathOf(metadata), state }, its.length);
       }
     for (const { metadata, status } of all)

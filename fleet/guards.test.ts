@@ -11,7 +11,7 @@ import { isGuarded } from "./joined.ts";
 type Fields = Readonly<Record<string, unknown>>;
 type Policy = Fields & { matchConstraints: Fields & { resourceRules: readonly Fields[] } };
 
-const made = joinedGuards.flatMap((one) => objectsOf(one));
+const guardObjects = joinedGuards.flatMap((guard) => objectsOf(guard));
 
 const other = (more: Fields) => (spec: Fields) => ({ ...spec, ...more });
 
@@ -33,14 +33,16 @@ function returned(spec: object): Fields {
  * each spec.
  */
 const guarded = (change: (spec: Fields, at: number) => Fields | undefined): Promise<boolean> => {
-  const specs = new Map(made.map(({ path, body }, at) => [path, change(returned(body.spec), at)]));
+  const specs = new Map(
+    guardObjects.map(({ path, body }, at) => [path, change(returned(body.spec), at)]),
+  );
   const get = async (path: string) => specs.get(path) && { spec: specs.get(path) };
   return isGuarded({ get } as unknown as Cluster);
 };
 
 test("reports a cluster as guarded while all policies and bindings are as created, even if the API server has added fields", async () => {
   assert.ok(await guarded((spec) => spec));
-  assert.ok(await guarded((_, at) => ({ ...made[at]?.body.spec })));
+  assert.ok(await guarded((_, at) => ({ ...guardObjects[at]?.body.spec })));
 });
 
 const constraints = (spec: Fields) => (spec as Policy).matchConstraints;
@@ -80,7 +82,7 @@ const ofBinding: Changes = {
   "excludes every resource": other({ matchResources: { excludeResourceRules: [everything] } }),
   "takes parameters": other({ paramRef: { name: "none", parameterNotFoundAction: "Allow" } }),
 };
-for (const [at, { path }] of made.entries())
+for (const [at, { path }] of guardObjects.entries())
   for (const [what, change] of Object.entries(path.includes("bindings/") ? ofBinding : ofPolicy))
     test(`reports a cluster as not guarded if ${path.split("/").slice(-2).join("/")} ${what}`, async () =>
       assert.equal(await guarded((spec, each) => (each === at ? change(spec) : spec)), false));

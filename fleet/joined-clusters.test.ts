@@ -15,7 +15,7 @@ test("reads the credentials of 1,000 joined clusters, at most 50 at the same tim
     spec: { clusterManager: { name: clusterManager } },
   })) satisfies ClusterProfile[];
   const stop = new AbortController();
-  const kept = new Set<string>();
+  const writtenPaths = new Set<string>();
   let [open, most] = [0, 0];
   const home = {
     pages: async (_path: string, _query: object, each: (page: readonly object[]) => void) =>
@@ -27,11 +27,11 @@ test("reads the credentials of 1,000 joined clusters, at most 50 at the same tim
       open -= 1;
     },
     async apply(path: string) {
-      kept.add(path);
-      if (kept.size === profiles.length) stop.abort();
+      writtenPaths.add(path);
+      if (writtenPaths.size === profiles.length) stop.abort();
     },
   } as unknown as Cluster;
   const log = pino({ level: "silent" });
   await keepJoinedClusters({ home, log, namespaces: ["clusters"] }).until(stop.signal);
-  assert.deepEqual([kept.size, most, open], [1000, 50, 0]);
+  assert.deepEqual([writtenPaths.size, most, open], [1000, 50, 0]);
 });

@@ -38,7 +38,7 @@ type Kept = Readonly<{
 }>;
 
 export function keepJoinedClusters({ home, log, namespaces }: Options) {
-  const known = new Map<string, Kept>();
+  const clusters = new Map<string, Kept>();
 
   const newKept = (): Kept => ({
     joined: new JoinedCluster(),
@@ -53,8 +53,8 @@ export function keepJoinedClusters({ home, log, namespaces }: Options) {
 
   async function run(): Promise<Again> {
     const all = (await Promise.all(namespaces.map(profilesIn))).flat();
-    const there = new Set(all.map(uidOf));
-    for (const uid of known.keys()) if (!there.has(uid)) known.delete(uid);
+    const uids = new Set(all.map(uidOf));
+    for (const uid of clusters.keys()) if (!uids.has(uid)) clusters.delete(uid);
     await inLanes(all, lanes, keep);
     return { seconds: secondsBetweenRounds };
   }
@@ -64,33 +64,33 @@ export function keepJoinedClusters({ home, log, namespaces }: Options) {
    * read them, because then no clusters are joined here.
    */
   async function profilesIn(namespace: string): Promise<ClusterProfile[]> {
-    const found: ClusterProfile[] = [];
+    const profiles: ClusterProfile[] = [];
     try {
       await home.pages<ClusterProfile>(clusterProfilesIn(namespace), {}, (page) => {
-        found.push(...page.filter(({ spec }) => spec.clusterManager.name === clusterManager));
+        profiles.push(...page.filter(({ spec }) => spec.clusterManager.name === clusterManager));
       });
     } catch (error) {
       if (!(error instanceof ApiError) || ![403, 404].includes(error.status)) throw error;
       log.debug({ namespace, error: error.message }, "no ClusterProfiles to follow");
     }
-    return found;
+    return profiles;
   }
 
   async function keep(profile: ClusterProfile): Promise<void> {
     const { namespace = "", name = "", uid = "" } = profile.metadata;
     const cluster = `${namespace}/${name}`;
     try {
-      const { joined, status } = known.get(uid) ?? newKept();
-      known.set(uid, { joined, status });
+      const { joined, status } = clusters.get(uid) ?? newKept();
+      clusters.set(uid, { joined, status });
       const { read, secret: its } = await readProfile(home, profile);
-      const found = await joined.observe(read);
+      const observation = await joined.observe(read);
       const secret =
         its?.metadata?.name === name
           ? its
           : await home.get<V1Secret>(`${secretsIn(namespace)}/${name}`);
       const age = ageOf(secret, Date.now());
-      status.write(profile, statusOf(profile, found, age, new Date()));
-      if (age !== "due" || found.kind !== "answers" || secret === undefined) return;
+      status.write(profile, statusOf(profile, observation, age, new Date()));
+      if (age !== "due" || observation.kind !== "answers" || secret === undefined) return;
       await joined.renew(home, profile, secret);
       log.info({ cluster }, "the token of a joined cluster was renewed");
     } catch (error) {

@@ -58,9 +58,9 @@ const cases: readonly (readonly [
   [away, "fresh", "Unknown NotReached", "Unknown Unreachable", "Unknown NotAsked"],
   [away, "expired", "False TokenExpired", "Unknown Unreachable", "Unknown NotAsked"],
 ];
-for (const [found, age, joined, healthy, guarded] of cases)
-  test(`M2: ${JSON.stringify(found)} with a token that is ${age}: Joined ${joined}, healthy ${healthy}, guarded ${guarded}`, () => {
-    const words = statusOf(profile, found, age, now).conditions?.map(
+for (const [observation, age, joined, healthy, guarded] of cases)
+  test(`M2: ${JSON.stringify(observation)} with a token that is ${age}: Joined ${joined}, healthy ${healthy}, guarded ${guarded}`, () => {
+    const words = statusOf(profile, observation, age, now).conditions?.map(
       ({ status, reason }) => `${status} ${reason}`,
     );
     assert.deepEqual(words, [joined, healthy, guarded]);
@@ -76,9 +76,12 @@ test("keeps the condition Joined, the version and the times in status while a cl
 });
 
 test("shows the command to join again if the token was refused or has expired", () => {
-  for (const [found, age] of [[{ kind: "refused" }, "fresh"] as const, [away, "expired"] as const])
+  for (const [observation, age] of [
+    [{ kind: "refused" }, "fresh"] as const,
+    [away, "expired"] as const,
+  ])
     assert.match(
-      statusOf(profile, found, age, now).conditions?.[0]?.message ?? "",
+      statusOf(profile, observation, age, now).conditions?.[0]?.message ?? "",
       /kubectl pull-secret fleet join east --context admin@east$/,
     );
 });

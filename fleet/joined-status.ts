@@ -37,19 +37,20 @@ type NewCondition = Readonly<{
 /** The part of status that we write: the conditions and the version. */
 export function statusOf(
   profile: ClusterProfile,
-  found: FoundCluster,
+  observation: FoundCluster,
   age: Age,
   now: Date,
 ): Pick<ClusterProfileStatus, "conditions" | "version"> {
   const former = profile.status ?? {};
-  const known = conditionOf(former, "Joined");
-  const kubernetes = found.kind === "answers" ? found.version : former.version?.kubernetes;
+  const formerCondition = conditionOf(former, "Joined");
+  const kubernetes =
+    observation.kind === "answers" ? observation.version : former.version?.kubernetes;
   return {
     conditions: timed(
       [
-        { type: "Joined", ...joined(profile, found, age, known) } as const,
-        { type: "ControlPlaneHealthy", ...healthy(found) } as const,
-        { type: "AccountGuarded", ...guarded(profile, found) } as const,
+        { type: "Joined", ...joined(profile, observation, age, formerCondition) } as const,
+        { type: "ControlPlaneHealthy", ...healthy(observation) } as const,
+        { type: "AccountGuarded", ...guarded(profile, observation) } as const,
       ],
       former.conditions,
       // The client's types declare a Date, but the API server expects text.
@@ -65,14 +66,14 @@ export function statusOf(
  */
 function joined(
   profile: ClusterProfile,
-  found: FoundCluster,
+  observation: FoundCluster,
   age: Age,
-  known: V1Condition | undefined,
+  formerCondition: V1Condition | undefined,
 ): NewCondition {
   const again = `join it again: ${joinCommand(profile)}`;
   if (age === "expired")
     return { status: "False", reason: "TokenExpired", message: `The token has expired; ${again}` };
-  switch (found.kind) {
+  switch (observation.kind) {
     case "answers":
       return {
         status: "True",
@@ -84,30 +85,30 @@ function joined(
       return { status: "False", reason: "TokenRefused", message };
     }
     case "noAccess":
-      return { status: "False", reason: "NoCredential", message: `${found.why}; ${again}` };
+      return { status: "False", reason: "NoCredential", message: `${observation.why}; ${again}` };
     case "away":
-      return known === undefined
+      return formerCondition === undefined
         ? {
             status: "Unknown",
             reason: "NotReached",
             message: "The cluster has not been reached yet",
           }
         : {
-            status: known.status as NewCondition["status"],
-            reason: known.reason as JoinedReason,
-            message: known.message,
+            status: formerCondition.status as NewCondition["status"],
+            reason: formerCondition.reason as JoinedReason,
+            message: formerCondition.message,
           };
   }
 }
 
-function healthy(found: FoundCluster): NewCondition {
-  switch (found.kind) {
+function healthy(observation: FoundCluster): NewCondition {
+  switch (observation.kind) {
     case "answers":
-      return found.ready
+      return observation.ready
         ? { status: "True", reason: "Ready", message: "/readyz answers ok" }
         : { status: "False", reason: "NotReady", message: "/readyz did not answer ok" };
     case "away":
-      return { status: "Unknown", reason: "Unreachable", message: found.why };
+      return { status: "Unknown", reason: "Unreachable", message: observation.why };
     case "refused":
     case "noAccess":
       return {
@@ -122,10 +123,10 @@ function healthy(found: FoundCluster): NewCondition {
  * The condition AccountGuarded. If someone deletes the policies, nothing limits our account in that
  * cluster. We continue, and this condition reports it.
  */
-function guarded(profile: ClusterProfile, found: FoundCluster): NewCondition {
-  if (found.kind !== "answers" || found.guarded === undefined)
+function guarded(profile: ClusterProfile, observation: FoundCluster): NewCondition {
+  if (observation.kind !== "answers" || observation.guarded === undefined)
     return { status: "Unknown", reason: "NotAsked", message: "Not checked" };
-  if (found.guarded) {
+  if (observation.guarded) {
     const message = "Admission policies limit the account to its task";
     return { status: "True", reason: "PoliciesInPlace", message };
   }
@@ -154,14 +155,14 @@ function joinCommand({ metadata: { name, annotations = {} } }: ClusterProfile): 
 /** Whether a profile's status already shows ours. Other programs write to it too. */
 export function isReported(
   status: ClusterProfileStatus | undefined,
-  wanted: ClusterProfileStatus | undefined,
+  ownStatus: ClusterProfileStatus | undefined,
 ): boolean {
   const shown = (all: readonly V1Condition[] = []) =>
     all.map(({ type, status: is, reason, message }) => [type, is, reason, message].join("\n"));
   const has = new Set(shown(status?.conditions));
   return (
-    shown(wanted?.conditions).every((condition) => has.has(condition)) &&
-    status?.version?.kubernetes === wanted?.version?.kubernetes
+    shown(ownStatus?.conditions).every((condition) => has.has(condition)) &&
+    status?.version?.kubernetes === ownStatus?.version?.kubernetes
   );
 }
 

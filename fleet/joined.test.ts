@@ -18,21 +18,24 @@ function accessTo(fakes: FakeServer, manner: Manner) {
   fakes.become("east", manner);
   const read = readKubeconfig(Buffer.from(fakes.kubeconfig("east")), "east");
   assert.ok(read.ok);
-  return { ok: true, access: read.access, made: "1" } as const;
+  return { ok: true, access: read.access, sourceText: "1" } as const;
 }
 
 test("reports only the HTTP status and the reason of a cluster's answer", async () => {
   await using fakes = await FakeServer.start();
-  const found = await new JoinedCluster().observe(accessTo(fakes, "fails"));
-  assert.equal(found.kind, "away");
-  assert.match("why" in found ? found.why : "", /GET \/version: 500 InternalError$/);
-  assert.ok(!JSON.stringify(found).includes(planted));
+  const observation = await new JoinedCluster().observe(accessTo(fakes, "fails"));
+  assert.equal(observation.kind, "away");
+  assert.match("why" in observation ? observation.why : "", /GET \/version: 500 InternalError$/);
+  assert.ok(!JSON.stringify(observation).includes(planted));
 });
 
 test("stops reading policies at the first policy that would take much memory when parsed", async () => {
   await using fakes = await FakeServer.start();
-  const found = await new JoinedCluster().observe(accessTo(fakes, "swells"));
-  assert.match("why" in found ? found.why : found.kind, /the answer has more than 10000 values$/);
+  const observation = await new JoinedCluster().observe(accessTo(fakes, "swells"));
+  assert.match(
+    "why" in observation ? observation.why : observation.kind,
+    /the answer has more than 10000 values$/,
+  );
   // Three requests: for the version, for the readiness, and for the first of the policies.
   assert.equal(fakes.requests("east").length, 3);
 });
@@ -55,11 +58,13 @@ test("opens one connection to a cluster for each FleetSecret that selects it, an
     const [needed, besides] = [[{ collection, name }], [{ collection, name: `${name}-former` }]];
     return new Connection({ reach: async () => access, needed, besides, hint: () => {} });
   });
-  await until("both are connected", () => connected.every(({ found }) => Array.isArray(found)));
+  await until("both are connected", () =>
+    connected.every(({ found: objects }) => Array.isArray(objects)),
+  );
   assert.equal((await new JoinedCluster().observe(access)).kind, "answers");
   // docs/extend/fleet.md gives the same number.
   assert.equal(fakes.connections, connected.length + 1);
-  for (const one of connected) one.close();
+  for (const connection of connected) connection.close();
 });
 
 test("does not repeat the names in a server's certificate", () => {

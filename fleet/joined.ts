@@ -28,7 +28,7 @@ const observationsPerGuard = 10;
 export class JoinedCluster {
   #observations = 0;
   #guarded = false;
-  #open: Readonly<{ made: string; cluster: Cluster }> | undefined;
+  #open: Readonly<{ sourceText: string; cluster: Cluster }> | undefined;
 
   /**
    * Reads the API server's version and readiness, and the policies that limit our account. Never
@@ -36,10 +36,13 @@ export class JoinedCluster {
    */
   async observe(read: AccessReading): Promise<FoundCluster> {
     if (!read.ok) return { kind: "noAccess", why: read.why };
-    if (this.#open?.made !== read.made) {
+    if (this.#open?.sourceText !== read.sourceText) {
       const how = { manager: fleetManager, ...limits };
       this.#guarded = false;
-      this.#open = { made: read.made, cluster: connect(kubeConfigOf(read.access), () => {}, how) };
+      this.#open = {
+        sourceText: read.sourceText,
+        cluster: connect(kubeConfigOf(read.access), () => {}, how),
+      };
     }
     const { cluster } = this.#open;
     try {
@@ -101,7 +104,7 @@ async function isReady(cluster: Cluster): Promise<boolean> {
 export async function isGuarded(cluster: Cluster): Promise<boolean> {
   try {
     // We read the four objects one after the other, so that only one answer at a time is in memory.
-    for (const { path, body } of joinedGuards.flatMap((one) => objectsOf(one)))
+    for (const { path, body } of joinedGuards.flatMap((guard) => objectsOf(guard)))
       if (!isAsMade((await cluster.get<Specified>(path))?.spec, body.spec)) return false;
     return true;
   } catch (error) {

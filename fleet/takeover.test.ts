@@ -39,18 +39,18 @@ class Home {
     this.#version += 1;
     const uid = this.objects.get(path)?.metadata?.uid ?? `u${this.#version}`;
     const metadata = { uid, ...object.metadata, resourceVersion: String(this.#version) };
-    const kept = { ...object, metadata, ...(path.includes("/clusterresourcesets/") && applied) };
-    this.objects.set(path, kept);
-    for (const shows of this.#watches) shows(path, "MODIFIED", kept);
-    return kept;
+    const stored = { ...object, metadata, ...(path.includes("/clusterresourcesets/") && applied) };
+    this.objects.set(path, stored);
+    for (const shows of this.#watches) shows(path, "MODIFIED", stored);
+    return stored;
   }
 
   drop(path: string): void {
-    const { metadata, ...found } = this.objects.get(path) ?? {};
+    const { metadata, ...rest } = this.objects.get(path) ?? {};
     this.#version += 1;
     this.objects.delete(path);
     this.removed.push(path);
-    const gone = { ...found, metadata: { ...metadata, resourceVersion: String(this.#version) } };
+    const gone = { ...rest, metadata: { ...metadata, resourceVersion: String(this.#version) } };
     for (const shows of this.#watches) shows(path, "DELETED", gone);
   }
 
@@ -76,14 +76,14 @@ class Home {
       ),
     apply: async (path: string, body: FleetSecret) => {
       const object = path.replace(/\/status$/, "");
-      const found = this.objects.get(object) as FleetSecret | undefined;
-      if (found?.kind !== "FleetSecret") return this.put(path, body);
-      return this.put(object, { ...found, status: body.status } as FleetSecret);
+      const stored = this.objects.get(object) as FleetSecret | undefined;
+      if (stored?.kind !== "FleetSecret") return this.put(path, body);
+      return this.put(object, { ...stored, status: body.status } as FleetSecret);
     },
     patch: async (path: string, { metadata: { finalizers = [] } }: FleetSecret) => {
-      const found = this.objects.get(path);
+      const stored = this.objects.get(path);
       if (finalizers.length === 0) return this.drop(path);
-      return this.put(path, { ...found, metadata: { ...found?.metadata, finalizers } });
+      return this.put(path, { ...stored, metadata: { ...stored?.metadata, finalizers } });
     },
     remove: async (path: string) => this.drop(path),
     create: async () => {},
@@ -118,18 +118,18 @@ function replacing(t: TestContext, spec: Partial<FleetSecretSpec> = {}) {
   const home = new Home();
   const fleets = new Map<string, Fleet>();
   t.after(() => {
-    for (const one of fleets.values()) one.close();
+    for (const fleet of fleets.values()) fleet.close();
   });
   const find = (name: Name) => home.objects.get(`${here}/${name}`) as FleetSecret | undefined;
   const edit = (name: Name, change: (object: FleetSecret) => object) =>
     home.put(`${here}/${name}`, change(find(name) ?? assert.fail(name)));
-  const one = {
+  const scenario = {
     home,
     find,
     /** State and code of the cluster x in the object's status. */
     state(name: Name): string | undefined {
-      const found = find(name)?.status?.clusters?.find((one) => one.name === "x");
-      return found && `${found.state} ${found.reason?.slice(0, 6) ?? ""}`.trim();
+      const cluster = find(name)?.status?.clusters?.find((entry) => entry.name === "x");
+      return cluster && `${cluster.state} ${cluster.reason?.slice(0, 6) ?? ""}`.trim();
     },
     /**
      * Lets this many seconds pass, in at most a hundred steps. In each step, every object runs
@@ -137,7 +137,7 @@ function replacing(t: TestContext, spec: Partial<FleetSecretSpec> = {}) {
      */
     async pass(seconds: number) {
       const step = Math.max(3, seconds / 100);
-      for (let left = seconds; left > 0; left -= step) {
+      for (let remaining = seconds; remaining > 0; remaining -= step) {
         const all = (["first", "second"] as const).flatMap((name) => find(name) ?? []);
         for (const object of all) {
           const { name = "" } = object.metadata;
@@ -194,122 +194,122 @@ function replacing(t: TestContext, spec: Partial<FleetSecretSpec> = {}) {
       },
     } as FleetSecret);
   home.put(source, { type: "Opaque", data: {} } as KubernetesObject);
-  one.select("first", "x", "y");
-  return one;
+  scenario.select("first", "x", "y");
+  return scenario;
 }
 
 type Replacing = ReturnType<typeof replacing>;
 
 /** Actions after which an object no longer serves the cluster x. */
-const ends: readonly (readonly [what: string, end: (one: Replacing, of: Name) => void])[] = [
-  ["deselects the cluster", (one, of) => one.select(of, "y")],
-  ["is deleted", (one, of) => one.remove(of)],
+const ends: readonly (readonly [what: string, end: (scenario: Replacing, of: Name) => void])[] = [
+  ["deselects the cluster", (scenario, of) => scenario.select(of, "y")],
+  ["is deleted", (scenario, of) => scenario.remove(of)],
 ];
 for (const [what, end] of ends)
   for (const removalPolicy of ["Delete", "Orphan"] as const)
     test(`${removalPolicy}: when the older object ${what}, hands the Secret to a younger object`, async (t) => {
-      const one = replacing(t, { removalPolicy });
-      await one.pass(60);
-      assert.deepEqual([one.owner(), one.owner("y")], ["first", "first"]);
-      one.select("second", "x");
-      await one.pass(30);
-      assert.deepEqual([one.owner(), one.state("second")], ["first", "Failed GPS434"]);
-      end(one, "first");
-      await one.pass(600);
-      assert.deepEqual([one.owner(), one.state("second")], ["second", "Done"]);
-      assert.deepEqual([one.state("first"), one.removed()], [undefined, []]);
+      const scenario = replacing(t, { removalPolicy });
+      await scenario.pass(60);
+      assert.deepEqual([scenario.owner(), scenario.owner("y")], ["first", "first"]);
+      scenario.select("second", "x");
+      await scenario.pass(30);
+      assert.deepEqual([scenario.owner(), scenario.state("second")], ["first", "Failed GPS434"]);
+      end(scenario, "first");
+      await scenario.pass(600);
+      assert.deepEqual([scenario.owner(), scenario.state("second")], ["second", "Done"]);
+      assert.deepEqual([scenario.state("first"), scenario.removed()], [undefined, []]);
     });
 
 for (const [what, end] of ends)
   for (const removalPolicy of ["Delete", "Orphan"] as const) {
     test(`${removalPolicy}: when the older object ${what}, hands the Secret to a younger, paused object, even if the controller restarts during the pause`, async (t) => {
-      const one = replacing(t, { removalPolicy });
-      one.select("second", "x");
-      one.set("second", { managementState: "Paused" });
-      await one.pass(60);
-      end(one, "first");
-      await one.pass(400);
-      assert.equal(one.state("first"), "Leaving GPS462");
-      one.restart();
-      await one.pass(30);
-      one.set("second", { managementState: "Managed" });
-      await one.pass(60);
-      assert.deepEqual([one.owner(), one.state("second")], ["second", "Done"]);
-      assert.deepEqual([one.state("first"), one.removed()], [undefined, []]);
+      const scenario = replacing(t, { removalPolicy });
+      scenario.select("second", "x");
+      scenario.set("second", { managementState: "Paused" });
+      await scenario.pass(60);
+      end(scenario, "first");
+      await scenario.pass(400);
+      assert.equal(scenario.state("first"), "Leaving GPS462");
+      scenario.restart();
+      await scenario.pass(30);
+      scenario.set("second", { managementState: "Managed" });
+      await scenario.pass(60);
+      assert.deepEqual([scenario.owner(), scenario.state("second")], ["second", "Done"]);
+      assert.deepEqual([scenario.state("first"), scenario.removed()], [undefined, []]);
     });
 
     test(`${removalPolicy}: when the older object ${what}, hands the Secret to a younger object, even if the cluster is unreachable until after the deadline`, async (t) => {
-      const one = replacing(t, { removalPolicy });
-      one.select("second", "x");
-      await one.pass(60);
+      const scenario = replacing(t, { removalPolicy });
+      scenario.select("second", "x");
+      await scenario.pass(60);
       // This closes the open watches, because `cut` makes only reads fail.
-      one.restart();
-      one.home.cut = "x";
-      end(one, "first");
-      await one.pass(4200);
+      scenario.restart();
+      scenario.home.cut = "x";
+      end(scenario, "first");
+      await scenario.pass(4200);
       assert.deepEqual(
-        [one.owner(), one.state("first"), one.state("second")],
+        [scenario.owner(), scenario.state("first"), scenario.state("second")],
         ["first", "Leaving GPS462", "Unreachable GPS438"],
       );
       // After a restart, the next try does not wait for a pause in real time.
-      one.restart();
-      one.home.cut = undefined;
-      await one.pass(120);
-      assert.deepEqual([one.owner(), one.state("second")], ["second", "Done"]);
-      assert.deepEqual([one.state("first"), one.removed()], [undefined, []]);
+      scenario.restart();
+      scenario.home.cut = undefined;
+      await scenario.pass(120);
+      assert.deepEqual([scenario.owner(), scenario.state("second")], ["second", "Done"]);
+      assert.deepEqual([scenario.state("first"), scenario.removed()], [undefined, []]);
     });
   }
 
 test("when the younger object leaves a cluster, hands the Secret to an older object that selects the cluster", async (t) => {
-  const one = replacing(t);
-  one.select("first", "y");
-  one.select("second", "x");
-  await one.pass(60);
-  assert.equal(one.owner(), "second");
-  one.set("first", { managementState: "Paused" });
-  one.select("first", "x", "y");
-  await one.pass(30);
-  one.select("second");
-  await one.pass(4200);
-  assert.deepEqual([one.owner(), one.state("second")], ["second", "Leaving GPS462"]);
-  one.set("first", { managementState: "Managed" });
-  await one.pass(60);
+  const scenario = replacing(t);
+  scenario.select("first", "y");
+  scenario.select("second", "x");
+  await scenario.pass(60);
+  assert.equal(scenario.owner(), "second");
+  scenario.set("first", { managementState: "Paused" });
+  scenario.select("first", "x", "y");
+  await scenario.pass(30);
+  scenario.select("second");
+  await scenario.pass(4200);
+  assert.deepEqual([scenario.owner(), scenario.state("second")], ["second", "Leaving GPS462"]);
+  scenario.set("first", { managementState: "Managed" });
+  await scenario.pass(60);
   assert.deepEqual(
-    [one.owner(), one.state("first"), one.state("second")],
+    [scenario.owner(), scenario.state("first"), scenario.state("second")],
     ["first", "Done", undefined],
   );
-  assert.deepEqual(one.removed(), []);
+  assert.deepEqual(scenario.removed(), []);
 });
 
 test("while a paused object selects a cluster, keeps the Secret there, and removes other Secrets without a delay", async (t) => {
-  const one = replacing(t);
-  one.select("second", "x");
-  one.set("second", { managementState: "Paused" });
-  await one.pass(60);
-  one.remove("first");
-  await one.pass(4200);
-  assert.deepEqual([one.owner(), one.state("first")], ["first", "Leaving GPS462"]);
-  assert.deepEqual([one.owner("y"), one.removed("y").length], [undefined, 2]);
-  one.select("second");
-  await one.pass(60);
+  const scenario = replacing(t);
+  scenario.select("second", "x");
+  scenario.set("second", { managementState: "Paused" });
+  await scenario.pass(60);
+  scenario.remove("first");
+  await scenario.pass(4200);
+  assert.deepEqual([scenario.owner(), scenario.state("first")], ["first", "Leaving GPS462"]);
+  assert.deepEqual([scenario.owner("y"), scenario.removed("y").length], [undefined, 2]);
+  scenario.select("second");
+  await scenario.pass(60);
   assert.deepEqual(
-    [one.owner(), one.find("first"), one.removed().length],
+    [scenario.owner(), scenario.find("first"), scenario.removed().length],
     [undefined, undefined, 2],
   );
 });
 
 test("returns a cluster to the older object when the older object selects the cluster again", async (t) => {
-  const one = replacing(t);
-  one.select("second", "x");
-  await one.pass(60);
-  one.select("first", "y");
-  await one.pass(60);
-  assert.equal(one.owner(), "second");
-  one.select("first", "x", "y");
-  await one.pass(60);
+  const scenario = replacing(t);
+  scenario.select("second", "x");
+  await scenario.pass(60);
+  scenario.select("first", "y");
+  await scenario.pass(60);
+  assert.equal(scenario.owner(), "second");
+  scenario.select("first", "x", "y");
+  await scenario.pass(60);
   assert.deepEqual(
-    [one.owner(), one.state("first"), one.state("second")],
+    [scenario.owner(), scenario.state("first"), scenario.state("second")],
     ["first", "Done", "Failed GPS434"],
   );
-  assert.deepEqual(one.removed(), []);
+  assert.deepEqual(scenario.removed(), []);
 });

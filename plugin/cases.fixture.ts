@@ -562,9 +562,9 @@ export function testCases(command: readonly string[], where: string, by = run): 
     test(`H24: \`${argv}\` exits with ${code}${where}`, async () => {
       const result = await by([...command, ...(argv === "" ? [] : argv.split(" "))], input);
       const reported = JSON.stringify(result);
-      for (const [wanted, found] of [[out, result.out] as const, [err, result.err] as const]) {
-        if (typeof wanted === "string") assert.equal(found, wanted, reported);
-        else assert.match(found, wanted, reported);
+      for (const [expected, actual] of [[out, result.out] as const, [err, result.err] as const]) {
+        if (typeof expected === "string") assert.equal(actual, expected, reported);
+        else assert.match(actual, expected, reported);
       }
       assert.equal(result.code, code, reported);
     });

@@ -42,8 +42,8 @@ async function run(argv: readonly string[], io: Io): Promise<number> {
   const [second] = rest;
   const its = inGroup(name);
   if (its.length > 0 && second !== undefined && !second.startsWith("-")) {
-    const given = its.map((word) => `${name} ${word}`).join(", ");
-    throw new Misuse(`${quote(`${name} ${second}`)}: is not a command; give ${given}; ${lists}`);
+    const choices = its.map((word) => `${name} ${word}`).join(", ");
+    throw new Misuse(`${quote(`${name} ${second}`)}: is not a command; give ${choices}; ${lists}`);
   }
   const usage = usageOf(commands, name === "help" ? "" : name);
   if (usage === undefined) throw new Misuse(noCommand(name));
@@ -62,12 +62,12 @@ const lists = "--help lists all";
 
 /** The second words of a group's commands, such as `join` of `fleet join`. */
 const inGroup = (name: string): readonly string[] =>
-  Object.keys(commands).flatMap((one) =>
-    name !== "" && one.startsWith(`${name} `) ? [one.slice(name.length + 1)] : [],
+  Object.keys(commands).flatMap((commandName) =>
+    name !== "" && commandName.startsWith(`${name} `) ? [commandName.slice(name.length + 1)] : [],
   );
 
 function noCommand(name: string): string {
-  const longer = inGroup(name).map((one) => `${name} ${one}`);
+  const longer = inGroup(name).map((word) => `${name} ${word}`);
   if (longer.length > 0)
     return `${quote(name)}: needs a second word; give ${longer.join(", ")}; ${lists}`;
   return `${quote(name)}: is not a command; ${lists}`;

@@ -90,17 +90,19 @@ function reached(file: string, seen = new Set<string>()): Set<string> {
 
 test("every command that deletes objects in a cluster has the flag --yes, except the commands in `unasked`", async () => {
   const files = globSync("plugin/commands/**/*.ts", { exclude: ["**/*.test.ts"] });
-  const found: string[] = [];
+  const names: string[] = [];
   for (const file of files) {
-    const deletes = [...reached(file)].some((one) => /\.remove\(/.test(readFileSync(one, "utf8")));
+    const deletes = [...reached(file)].some((path) =>
+      /\.remove\(/.test(readFileSync(path, "utf8")),
+    );
     if (!deletes) continue;
     const exported = Object.values((await import(`../${file}`)) as object);
-    const its = Object.entries(commands).filter(([, one]) => exported.includes(one));
+    const its = Object.entries(commands).filter(([, command]) => exported.includes(command));
     for (const [name, { flags }] of its) {
-      found.push(name);
+      names.push(name);
       assert.equal("yes" in flags, !Object.hasOwn(unasked, name), name);
     }
   }
   const asked = ["fleet delete", "fleet remove", "remove", "uninstall"];
-  assert.deepEqual(found.toSorted(), [...asked, ...Object.keys(unasked)].toSorted());
+  assert.deepEqual(names.toSorted(), [...asked, ...Object.keys(unasked)].toSorted());
 });

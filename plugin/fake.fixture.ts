@@ -58,7 +58,7 @@ export class FakeCluster implements Cluster {
     _: unknown,
     each: (items: readonly T[], version: string) => void,
   ): Promise<void> {
-    const all = [...this.objects].filter(([one]) => one.startsWith(`${path}/`));
+    const all = [...this.objects].filter(([key]) => key.startsWith(`${path}/`));
     each(
       all.map(([, item]) => item as T),
       String(this.#version),

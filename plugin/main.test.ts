@@ -84,8 +84,14 @@ test("never prints a password, in any command or form", async () => {
 test("writes credentials to a file that only its owner can read, even if the file exists", async () => {
   const merged = join(folder, file("merged.json", "old"));
   chmodSync(merged, 0o644);
-  const given = file("given.json", '{"auths":{"a.io":{"auth":"dTpw"}}}');
-  const { code, out } = await runHere(["merge", "--additional", given, "--output-file", merged]);
+  const additional = file("given.json", '{"auths":{"a.io":{"auth":"dTpw"}}}');
+  const { code, out } = await runHere([
+    "merge",
+    "--additional",
+    additional,
+    "--output-file",
+    merged,
+  ]);
   assert.deepEqual([code, out], [0, ""]);
   assert.equal(statSync(merged).mode & 0o777, 0o600);
   assert.equal(readFileSync(merged, "utf8"), '{"auths":{"a.io":{"auth":"dTpw"}}}\n');
@@ -100,9 +106,15 @@ for (const [what, make] of [
     const place = mkdtempSync(join(folder, "special-"));
     const path = join(place, "out");
     await run(["sh", "-c", `${make} ${path}`]);
-    const given = file("given.json", '{"auths":{"a.io":{"auth":"dTpw"}}}');
+    const additional = file("given.json", '{"auths":{"a.io":{"auth":"dTpw"}}}');
     const before = lstatSync(path);
-    const { code, err } = await runHere(["merge", "--additional", given, "--output-file", path]);
+    const { code, err } = await runHere([
+      "merge",
+      "--additional",
+      additional,
+      "--output-file",
+      path,
+    ]);
     assert.deepEqual([code, lstatSync(path).ino], [2, before.ino]);
     assert.match(err, /out: cannot be written \(not a regular file\); give a file in /);
     assert.deepEqual(readdirSync(place), ["out"]);

@@ -23,7 +23,12 @@ test("does not lengthen the pause after a failure when the system clock is set b
     },
     get: () => Promise.reject(new Error("scripted")),
   } as unknown as Cluster;
-  const side = { from: cluster, to: cluster, objects: "objects", made: "made" } as unknown as Side;
+  const side = {
+    from: cluster,
+    to: cluster,
+    objects: "objects",
+    results: "results",
+  } as unknown as Side;
   const log = { error() {} } as unknown as Logger;
   const engine = new Engine(side, log, { looked() {} });
   t.mock.timers.enable({ apis: ["Date"], now: Date.parse("2999-01-01") });
@@ -40,7 +45,7 @@ function pairOf() {
   const yaml = readFileSync("manifests/chart/files/syncsecrets/syncsecrets.yaml", "utf8");
   const [home, management] = [new FakeApi(), new FakeApi()];
   for (const api of [home, management]) api.store.define(yaml);
-  const [here, there] = [home, management].map((api) =>
+  const [here, managementClient] = [home, management].map((api) =>
     fenced(directly(api, "global-pull-secret-sync"), () => true),
   ) as [Cluster, Cluster];
   const object = (path: string) => home.object<Stored>(`${syncSecretsIn("default")}/${path}`);
@@ -53,15 +58,15 @@ function pairOf() {
       data: { a: "eA==" },
     });
   };
-  return { home, management, here, there, object, create };
+  return { home, management, here, there: managementClient, object, create };
 }
 const quiet = pino({ level: "silent" });
 
 test("on the tenant's side, deletes a copy in the foreground, so that the copy's Secret is deleted first", async () => {
-  const { management, here, there, object, create } = pairOf();
+  const { management, here, there: managementClient, object, create } = pairOf();
   await create("one");
   const engine = new Engine(
-    tenantSide({ home: here, management: there, namespace: "tenant-a" }),
+    tenantSide({ home: here, management: managementClient, namespace: "tenant-a" }),
     quiet,
     { looked() {} },
   );
@@ -83,12 +88,12 @@ test("on the management side, adds no finalizer to a copy", async () => {
 });
 
 test("sets the condition Warning on each of the tenant's objects until a token that ends soon is renewed", async () => {
-  const { home, here, there, create } = pairOf();
+  const { home, here, there: managementClient, create } = pairOf();
   await create("one");
   let warning: string | undefined;
   const side = tenantSide({
     home: here,
-    management: there,
+    management: managementClient,
     namespace: "tenant-a",
     warning: () => warning,
   });
@@ -107,12 +112,12 @@ test("sets the condition Warning on each of the tenant's objects until a token t
 });
 
 /**
- * The tenant's side with the object `one` and its copy. `leave` deletes the object. `pass` lets
+ * The tenant's side with one object and its copy. `leave` deletes the object. `pass` lets
  * time pass.
  */
 async function leaving(t: TestContext) {
   const pair = pairOf();
-  const { management, here, there, object, create } = pair;
+  const { management, here, there: managementClient, object, create } = pair;
   let now = performance.now();
   t.mock.method(performance, "now", () => now);
   t.mock.timers.enable({ apis: ["Date"], now: Date.now() });
@@ -121,12 +126,12 @@ async function leaving(t: TestContext) {
   const reported: string[] = [];
   /** While true, the tenant's cluster lists no object, as if a backup were not restored yet. */
   let hidden = false;
-  const hide = (wanted: boolean) => (hidden = wanted);
+  const hide = (isHidden: boolean) => (hidden = isHidden);
   const pages: Cluster["pages"] = async (path, query, each, how) =>
     await here.pages(path, query, hidden ? () => {} : each, how);
   const side = tenantSide({
     home: { ...here, pages },
-    management: there,
+    management: managementClient,
     namespace: "tenant-a",
     leftBehind: async (_, message) => void reported.push(message),
   });
@@ -189,15 +194,15 @@ test("keeps a copy whose object comes back before the deadline, for example from
 });
 
 test("starts the deadline again for a copy that is restored from a backup without its object", async (t) => {
-  const { there, hide, copy, pass } = await leaving(t);
+  const { there: managementClient, hide, copy, pass } = await leaving(t);
   hide(true);
   await pass(1);
   await pass(3500);
   const { metadata, ...rest } = copy() ?? assert.fail("there is no copy");
   const { name = "", uid = "", namespace, labels, annotations } = metadata;
-  await there.remove(`${syncSecretsIn("tenant-a")}/${name}`, uid);
+  await managementClient.remove(`${syncSecretsIn("tenant-a")}/${name}`, uid);
   const restored = { ...rest, metadata: { name, namespace, labels, annotations } };
-  await there.create(syncSecretsIn("tenant-a"), restored);
+  await managementClient.create(syncSecretsIn("tenant-a"), restored);
   await pass(200);
   assert.ok(copy());
   await pass(3600);
@@ -230,12 +235,24 @@ for (const [status, reason] of [
   });
 
 test("L20: stops waiting on both sides at the deadline if the copy has a foreign finalizer", async (t) => {
-  const { management, there, object, reported, copy, pass, leave } = await leaving(t);
+  const {
+    management,
+    there: managementClient,
+    object,
+    reported,
+    copy,
+    pass,
+    leave,
+  } = await leaving(t);
   const { metadata, ...rest } = copy() ?? assert.fail("there is no copy");
   const finalizers = ["planted.example/f"];
   const path = `${syncSecretsIn("tenant-a")}/${metadata.name}`;
-  await there.replace(path, { ...rest, metadata: { ...metadata, finalizers } });
-  const side = managementSide(there, "tenant-a", async (_, message) => void reported.push(message));
+  await managementClient.replace(path, { ...rest, metadata: { ...metadata, finalizers } });
+  const side = managementSide(
+    managementClient,
+    "tenant-a",
+    async (_, message) => void reported.push(message),
+  );
   const engine = new Engine(side, quiet, { looked() {} });
   await leave();
   await engine.run();
@@ -247,13 +264,13 @@ test("L20: stops waiting on both sides at the deadline if the copy has a foreign
   await engine.run();
   assert.equal(management.object(path), undefined);
   assert.deepEqual(
-    reported.map((one) => one.slice(0, 6)).toSorted((a, b) => (a < b ? -1 : 1)),
+    reported.map((message) => message.slice(0, 6)).toSorted((a, b) => (a < b ? -1 : 1)),
     ["GPS478", "GPS479"],
   );
 });
 
 test("in the namespace of the copies, keeps a copy that another cluster or program made", async (t) => {
-  const { management, there, pass } = await leaving(t);
+  const { management, there: managementClient, pass } = await leaving(t);
   const names = { "origin-name": "x", "origin-namespace": "y" };
   const others = { ...names, "origin-cluster": "another" };
   for (const [name, marks] of Object.entries({ a: names, b: others, c: {} })) {
@@ -263,7 +280,7 @@ test("in the namespace of the copies, keeps a copy that another cluster or progr
     const labels = { "app.kubernetes.io/managed-by": "global-pull-secret-sync" };
     const metadata = { name, namespace: "tenant-a", annotations, labels };
     const body = { apiVersion: "globalpullsecret.io/v1alpha1", kind: "SyncSecret", metadata };
-    await there.create(syncSecretsIn("tenant-a"), body);
+    await managementClient.create(syncSecretsIn("tenant-a"), body);
   }
   await pass(1);
   for (const name of ["a", "b", "c"])
@@ -271,7 +288,7 @@ test("in the namespace of the copies, keeps a copy that another cluster or progr
 });
 
 test("reports only once in status that it does not copy a copy", async () => {
-  const { home, management, here, there, object } = pairOf();
+  const { home, management, here, there: managementClient, object } = pairOf();
   const marks = { "origin-name": "x", "origin-namespace": "y" };
   const annotations = Object.fromEntries(
     Object.entries(marks).map(([key, value]) => [`globalpullsecret.io/${key}`, value]),
@@ -283,15 +300,15 @@ test("reports only once in status that it does not copy a copy", async () => {
     kind: "SyncSecret",
     metadata: { name: "one", namespace: "default", annotations, labels },
   });
-  const side = tenantSide({ home: here, management: there, namespace: "tenant-a" });
+  const side = tenantSide({ home: here, management: managementClient, namespace: "tenant-a" });
   const engine = new Engine(side, quiet, { looked() {} });
   await engine.run();
   const ready = () => conditionOf(home.object<SyncSecret>(path)?.status, "Ready");
   assert.deepEqual([ready()?.status, ready()?.reason], ["False", "Copied"]);
   assert.match(ready()?.message ?? "", /^GPS471: /);
-  const found = object("one") as SyncSecret;
+  const syncSecret = object("one") as SyncSecret;
   const conditions = [{ type: "Ready", status: "True", reason: "Synced", lastTransitionTime: "" }];
-  await here.replace(`${path}/status`, { ...found, status: { conditions } });
+  await here.replace(`${path}/status`, { ...syncSecret, status: { conditions } });
   await engine.run();
   assert.equal(ready()?.reason, "Synced");
   assert.ok(!management.asked.some(({ verb }) => verb === "create"));

@@ -19,7 +19,7 @@ import type { Metrics, Result } from "./metrics.ts";
 import { metadataOf, pathOf, readObject } from "./objects.ts";
 import { judge } from "./rules/content.ts";
 import { sentence } from "./rules/problems.ts";
-import { statusOf, type Found } from "./rules/status.ts";
+import { secretFields, statusOf, type Found } from "./rules/status.ts";
 import { stepOf, replacement, type Live } from "./rules/step.ts";
 import { Elsewhere, elsewhere, type Side } from "./side.ts";
 import { syncManager, type Wanted } from "./rules/copies.ts";
@@ -43,7 +43,7 @@ const leastTrial = 60_000;
 const collectors: ReadonlySet<string> = new Set(["foregroundDeletion", "orphan"]);
 
 /** What we store about an object between runs: versions, but no content. */
-type Known = {
+type ObjectRecord = {
   /** The versions of the object and of its result when they were last in sync. */
   seen: string;
   failed: Readonly<{ at: string; times: number; next: number }> | undefined;
@@ -62,7 +62,7 @@ export class Engine {
   readonly #side: Side;
   readonly #log: Logger;
   readonly #metrics: Metrics;
-  readonly #known = new Map<string, Known>();
+  readonly #records = new Map<string, ObjectRecord>();
   /** UID of a result whose object is missing → when we noticed this, by performance.now(). */
   readonly #orphans = new Map<string | undefined, number>();
 
@@ -74,18 +74,19 @@ export class Engine {
 
   /** Reconciles every object once. Rejects if one of the two collections cannot be listed. */
   async run(): Promise<Again | undefined> {
-    const { from, objects, to, made, prepare } = this.#side;
+    const { from, objects, to, results, prepare } = this.#side;
     await prepare?.();
     const all = await metadataOf(from, objects);
     const uids = new Set(all.map(({ uid }) => uid));
-    for (const uid of this.#known.keys()) if (!uids.has(uid)) this.#known.delete(uid);
-    const there = await elsewhere(metadataOf(to, made)).catch(async (error: unknown) => {
+    for (const uid of this.#records.keys()) if (!uids.has(uid)) this.#records.delete(uid);
+    const existing = await elsewhere(metadataOf(to, results)).catch(async (error: unknown) => {
       if (error instanceof Elsewhere && from !== to) await this.#reportAll(all, error);
       throw error;
     });
-    let again = await this.#collect(there, uids);
-    const byName = new Map(there.map((one) => [one.name, one]));
-    for (const one of all) again = sooner(again, await this.#serve(one, byName.get(one.uid)));
+    let again = await this.#collect(existing, uids);
+    const byName = new Map(existing.map((result) => [result.name, result]));
+    for (const metadata of all)
+      again = sooner(again, await this.#serve(metadata, byName.get(metadata.uid)));
     return again;
   }
 
@@ -95,17 +96,20 @@ export class Engine {
    * we must not delete a Secret in use before its object is back.
    */
   async #collect(
-    there: readonly V1ObjectMeta[],
+    existing: readonly V1ObjectMeta[],
     uids: ReadonlySet<string | undefined>,
   ): Promise<Again | undefined> {
-    const { to, made, isOwn, noun, propagation, deadline } = this.#side;
-    const left = there.filter(
-      (one) => !uids.has(one.name) && one.deletionTimestamp === undefined && isOwn?.(one) === true,
+    const { to, results, isOwn, noun, propagation, deadline } = this.#side;
+    const orphans = existing.filter(
+      (result) =>
+        !uids.has(result.name) &&
+        result.deletionTimestamp === undefined &&
+        isOwn?.(result) === true,
     );
-    const present = new Set(left.map(({ uid }) => uid));
+    const present = new Set(orphans.map(({ uid }) => uid));
     for (const uid of this.#orphans.keys()) if (!present.has(uid)) this.#orphans.delete(uid);
     let again: Again | undefined;
-    for (const { name = "", uid = "", resourceVersion } of left) {
+    for (const { name = "", uid = "", resourceVersion } of orphans) {
       const now = performance.now();
       const since = this.#orphans.get(uid);
       if (since === undefined) {
@@ -119,7 +123,7 @@ export class Engine {
         continue;
       }
       try {
-        await to.remove(`${made}/${name}`, uid, resourceVersion, propagation);
+        await to.remove(`${results}/${name}`, uid, resourceVersion, propagation);
         this.#log.info({ made: name }, `a ${noun} that was left behind is deleted`);
       } catch (error) {
         this.#log.warn({ made: name, error: (error as Error).message }, "not deleted");
@@ -132,16 +136,19 @@ export class Engine {
   /**
    * Reconciles one object. Never rejects, so that an object that fails does not delay the others.
    */
-  async #serve(metadata: V1ObjectMeta, made: V1ObjectMeta | undefined): Promise<Again | undefined> {
-    const known = this.#knownOf(metadata);
-    const at = this.#versions(metadata, made);
-    if (known.seen === at) return undefined;
+  async #serve(
+    metadata: V1ObjectMeta,
+    result: V1ObjectMeta | undefined,
+  ): Promise<Again | undefined> {
+    const record = this.#recordOf(metadata);
+    const at = this.#versions(metadata, result);
+    if (record.seen === at) return undefined;
     if (metadata.deletionTimestamp === undefined && this.#side.isCopy?.(metadata) === true) {
-      known.seen = at;
-      await this.#refuseCopy(metadata, known);
+      record.seen = at;
+      await this.#refuseCopy(metadata, record);
       return undefined;
     }
-    const { failed } = known;
+    const { failed } = record;
     // We use a monotonic clock, because the system clock can be set back.
     const now = performance.now();
     if (failed?.at === at && now < failed.next) return { seconds: (failed.next - now) / 1000 };
@@ -150,10 +157,10 @@ export class Engine {
     const count = (result: Result) =>
       this.#metrics.looked(namespace, result, (performance.now() - started) / 1000);
     try {
-      const again = await this.#look(metadata, made);
+      const again = await this.#look(metadata, result);
       // After a write, `again.seconds` is 0. The write counts as a success only when the next read
       // confirms it.
-      if (again?.seconds !== 0) known.failed = undefined;
+      if (again?.seconds !== 0) record.failed = undefined;
       count("success");
       return again;
     } catch (error) {
@@ -166,14 +173,14 @@ export class Engine {
       const times = (failed?.times ?? 0) + 1;
       this.#log.error({ namespace, name, times, error: (error as Error).message }, "failed");
       if (error instanceof Elsewhere) {
-        if (await this.#ended(metadata, error.found)) return undefined;
+        if (await this.#ended(metadata, error.outcome)) return undefined;
       }
       const pause = backoff(times);
       // After a write that admission changed, the result has a new version, which must not end the
       // pause after this failure.
-      const left = error instanceof Elsewhere ? error.left : undefined;
-      known.failed = {
-        at: left ? this.#versions(metadata, left) : at,
+      const written = error instanceof Elsewhere ? error.written : undefined;
+      record.failed = {
+        at: written ? this.#versions(metadata, written) : at,
         times,
         next: performance.now() + pause,
       };
@@ -185,10 +192,10 @@ export class Engine {
    * Reports in status that we do not copy a copy. Reports this only once, because the management
    * side then writes the correct status.
    */
-  async #refuseCopy(metadata: V1ObjectMeta, known: Known): Promise<void> {
+  async #refuseCopy(metadata: V1ObjectMeta, record: ObjectRecord): Promise<void> {
     const { namespace, name, generation } = metadata;
-    if (known.refused === generation) return;
-    known.refused = generation;
+    if (record.refused === generation) return;
+    record.refused = generation;
     const message = sentence("copied");
     this.#log.warn({ namespace, name }, message);
     const object = await readObject(this.#side.from, metadata).catch(() => undefined);
@@ -196,35 +203,43 @@ export class Engine {
       await this.#writeStatus(object, { reason: "Copied", message }).catch(() => undefined);
   }
 
-  async #look(metadata: V1ObjectMeta, made: V1ObjectMeta | undefined): Promise<Again | undefined> {
-    const { from, to, finalizer, noun, wanted: wantedOf, isOurs, describe } = this.#side;
-    const found = await readObject(from, metadata);
-    if (found === undefined) return undefined;
-    if (found.metadata.deletionTimestamp !== undefined) return await this.#leave(found);
+  async #look(
+    metadata: V1ObjectMeta,
+    result: V1ObjectMeta | undefined,
+  ): Promise<Again | undefined> {
+    const { from, to, finalizer, noun, resultOf, isOurs, describe } = this.#side;
+    const syncSecret = await readObject(from, metadata);
+    if (syncSecret === undefined) return undefined;
+    if (syncSecret.metadata.deletionTimestamp !== undefined) return await this.#leave(syncSecret);
     const object =
-      finalizer === undefined ? found : await this.#writeFinalizer(found, finalizer, true);
+      finalizer === undefined
+        ? syncSecret
+        : await this.#writeFinalizer(syncSecret, finalizer, true);
     const judged = judge(object);
     if (!judged.ok)
-      return await this.#report(object, made, { reason: "Invalid", message: judged.message });
-    const wanted = wantedOf(object, judged.content);
+      return await this.#report(object, result, {
+        reason: "Invalid",
+        message: judged.message,
+      });
+    const desired = resultOf(object, judged.content);
     const path = this.#pathOf(object);
-    const live = made && (await elsewhere(to.get<Live>(path)));
-    const step = stepOf(live, wanted, live !== undefined && isOurs(live.metadata, uidOf(object)));
+    const live = result && (await elsewhere(to.get<Live>(path)));
+    const step = stepOf(live, desired, live !== undefined && isOurs(live.metadata, uidOf(object)));
     if (step === "nothing")
-      return await this.#report(object, live?.metadata, describe(live ?? found));
+      return await this.#report(object, live?.metadata, describe(live ?? syncSecret));
     if (step === "foreign")
       return await this.#report(object, live?.metadata, {
         reason: "Foreign",
-        message: sentence("foreign", `${wanted.kind} ${wanted.metadata.name}`),
+        message: sentence("foreign", `${desired.kind} ${desired.metadata.name}`),
       });
     if (step === "wait") return { seconds: waitSeconds };
     const { namespace, name, generation } = object.metadata;
-    const { contest } = this.#knownOf(object.metadata);
+    const { contest } = this.#recordOf(object.metadata);
     if (contest.lostUntil(generation, performance.now()) !== undefined)
       throw new Elsewhere({ reason: "Refused", message: sentence("undone", noun) });
-    await make(this.#side, step, live, wanted);
+    await make(this.#side, step, live, desired);
     if (step !== "recreate") contest.wrote(generation, performance.now());
-    this.#log.info({ namespace, name, made: wanted.metadata.name, step }, done[step](this.#side));
+    this.#log.info({ namespace, name, made: desired.metadata.name, step }, done[step](this.#side));
     return { seconds: 0 };
   }
 
@@ -259,12 +274,13 @@ export class Engine {
   async #release(object: SyncSecret): Promise<Again | undefined> {
     const { leftBehind } = this.#side;
     const { metadata } = object;
-    const planted = (metadata.finalizers ?? []).filter((one) => !collectors.has(one));
+    const planted = (metadata.finalizers ?? []).filter((finalizer) => !collectors.has(finalizer));
     const [first] = planted;
     if (first === undefined) return undefined;
     if (!this.#isOverdue(metadata)) return { seconds: waitSeconds };
-    let left = object;
-    for (const one of planted) left = await this.#writeFinalizer(left, one, false);
+    let current = object;
+    for (const finalizer of planted)
+      current = await this.#writeFinalizer(current, finalizer, false);
     const message = sentence("planted", first);
     this.#log.warn({ namespace: metadata.namespace, name: metadata.name }, message);
     await leftBehind?.(metadata, message);
@@ -291,56 +307,56 @@ export class Engine {
    * Called when an object failed. If the object is being deleted and is overdue, gives it up and
    * returns true. If not, writes the reason to the object's status, if possible, and returns false.
    */
-  async #ended(metadata: V1ObjectMeta, found: Found): Promise<boolean> {
-    const ended = await this.#giveUp(metadata, found.message).catch((error: Error) => {
+  async #ended(metadata: V1ObjectMeta, outcome: Found): Promise<boolean> {
+    const ended = await this.#giveUp(metadata, outcome.message).catch((error: Error) => {
       const { namespace, name } = metadata;
       this.#log.warn({ namespace, name, error: error.message }, "its finalizer stays");
       return false;
     });
-    if (!ended) await this.#reportOf(metadata, found);
+    if (!ended) await this.#reportOf(metadata, outcome);
     return ended;
   }
 
   #isOverdue(metadata: V1ObjectMeta): boolean {
     if (metadata.deletionTimestamp === undefined) return false;
-    const known = this.#knownOf(metadata);
+    const record = this.#recordOf(metadata);
     const now = performance.now();
-    known.leaving ??= now;
+    record.leaving ??= now;
     const since = new Date(metadata.deletionTimestamp).getTime();
-    return Date.now() >= since + this.#side.deadline * 1000 && now - known.leaving >= leastTrial;
+    return Date.now() >= since + this.#side.deadline * 1000 && now - record.leaving >= leastTrial;
   }
 
   /**
-   * Writes `found` to status, and records the present versions. We skip the object until a version
-   * changes.
+   * Writes `outcome` to status, and records the present versions. We skip the object until a
+   * version changes.
    */
   async #report(
     object: SyncSecret,
-    made: V1ObjectMeta | undefined,
-    found: Found,
+    result: V1ObjectMeta | undefined,
+    outcome: Found,
   ): Promise<Again | undefined> {
-    const written = await this.#writeStatus(object, found);
-    this.#knownOf(object.metadata).seen = this.#versions(written.metadata, made);
-    return found.reason === "Waiting" ? { seconds: waitSeconds } : undefined;
+    const written = await this.#writeStatus(object, outcome);
+    this.#recordOf(object.metadata).seen = this.#versions(written.metadata, result);
+    return outcome.reason === "Waiting" ? { seconds: waitSeconds } : undefined;
   }
 
   async #writeFinalizer(
     object: SyncSecret,
     finalizer: string,
-    wanted: boolean,
+    isPresent: boolean,
   ): Promise<SyncSecret> {
     return await writeFinalizer(
       this.#side.from,
       pathOf(object.metadata),
       object,
       finalizer,
-      wanted,
+      isPresent,
     );
   }
 
-  async #writeStatus(object: SyncSecret, found: Found): Promise<SyncSecret> {
+  async #writeStatus(object: SyncSecret, outcome: Found): Promise<SyncSecret> {
     const { namespace, name, generation = 0 } = object.metadata;
-    const whole = { ...kept(object), ...found, warning: this.#side.warning?.() };
+    const whole = { ...secretFields(object), ...outcome, warning: this.#side.warning?.() };
     const status = statusOf(whole, generation, new Date(), object.status);
     if (isSameStatus(status, object.status)) return object;
     const written = await applyStatus(
@@ -348,17 +364,17 @@ export class Engine {
       object,
       status,
     );
-    const level = found.reason === "Synced" || found.reason === "Waiting" ? "info" : "warn";
-    const text = found.reason === "Synced" ? "in sync" : found.message;
-    this.#log[found.reason === "Leaving" ? "info" : level](
-      { namespace, name, reason: found.reason, secret: found.secretName },
+    const level = outcome.reason === "Synced" || outcome.reason === "Waiting" ? "info" : "warn";
+    const text = outcome.reason === "Synced" ? "in sync" : outcome.message;
+    this.#log[outcome.reason === "Leaving" ? "info" : level](
+      { namespace, name, reason: outcome.reason, secret: outcome.secretName },
       text,
     );
     return written;
   }
 
   /** Reports a failure in status, if possible. The log already contains the failure. */
-  async #reportOf(metadata: V1ObjectMeta, found: Found): Promise<void> {
+  async #reportOf(metadata: V1ObjectMeta, outcome: Found): Promise<void> {
     try {
       const object = await readObject(this.#side.from, metadata);
       const ready = conditionOf(object?.status, "Ready");
@@ -366,37 +382,37 @@ export class Engine {
       const isCurrent = object?.metadata.deletionTimestamp === undefined && current;
       // While the other cluster is unreachable, we do not change the status of an object in sync,
       // because its Secret is still correct.
-      if (object === undefined || (found.reason === "Unreachable" && isCurrent)) return;
-      await this.#writeStatus(object, found);
+      if (object === undefined || (outcome.reason === "Unreachable" && isCurrent)) return;
+      await this.#writeStatus(object, outcome);
     } catch (error) {
       const { namespace, name } = metadata;
       this.#log.debug({ namespace, name, error: (error as Error).message }, "status not written");
     }
   }
 
-  async #reportAll(all: readonly V1ObjectMeta[], { found }: Elsewhere): Promise<void> {
-    for (const metadata of all) await this.#ended(metadata, found);
+  async #reportAll(all: readonly V1ObjectMeta[], { outcome }: Elsewhere): Promise<void> {
+    for (const metadata of all) await this.#ended(metadata, outcome);
   }
 
   #pathOf({ metadata }: SyncSecret): string {
-    return `${this.#side.made}/${metadata.uid}`;
+    return `${this.#side.results}/${metadata.uid}`;
   }
 
-  #versions(object: V1ObjectMeta, made: V1ObjectMeta | undefined): string {
+  #versions(object: V1ObjectMeta, result: V1ObjectMeta | undefined): string {
     const warning = this.#side.warning?.() ?? "";
-    return `${object.resourceVersion} ${made?.resourceVersion ?? ""} ${warning}`;
+    return `${object.resourceVersion} ${result?.resourceVersion ?? ""} ${warning}`;
   }
 
-  #knownOf({ uid = "" }: V1ObjectMeta): Known {
-    const known = this.#known.get(uid) ?? {
+  #recordOf({ uid = "" }: V1ObjectMeta): ObjectRecord {
+    const record = this.#records.get(uid) ?? {
       seen: "",
       failed: undefined,
       contest: new Contest<number>(writes, Object.is),
       leaving: undefined,
       refused: undefined,
     };
-    this.#known.set(uid, known);
-    return known;
+    this.#records.set(uid, record);
+    return record;
   }
 }
 
@@ -406,15 +422,6 @@ const done: Readonly<Record<Writing, (side: Side) => string>> = {
   recreate: ({ noun }) => `the ${noun} cannot be changed: it is deleted, and created again`,
 };
 
-/** Name and version of the Secret in the old status, so that the new status contains them too. */
-function kept({ status }: SyncSecret): Pick<Found, "secretName" | "resourceVersion"> {
-  const { secretName, resourceVersion } = status ?? {};
-  return {
-    ...(secretName === undefined ? {} : { secretName }),
-    ...(resourceVersion === undefined ? {} : { resourceVersion }),
-  };
-}
-
 type Writing = "create" | "update" | "recreate";
 
 /**
@@ -422,20 +429,20 @@ type Writing = "create" | "update" | "recreate";
  * from our object. In the second case, admission changes our object at every write.
  */
 async function make(
-  { to, made, noun, propagation }: Side,
+  { to, results, noun, propagation }: Side,
   step: Writing,
   live: Live | undefined,
-  wanted: Wanted,
+  desired: Wanted,
 ): Promise<void> {
-  const path = `${made}/${wanted.metadata.name}`;
+  const path = `${results}/${desired.metadata.name}`;
   if (step === "recreate")
     return await elsewhere(
       to.remove(path, live?.metadata.uid ?? "", live?.metadata.resourceVersion, propagation),
     );
   const reply = await (live === undefined
-    ? elsewhere(to.create<Live>(made, wanted))
-    : elsewhere(to.replace<Live>(path, replacement(live, wanted))));
-  if (stepOf(reply, wanted, true) === "nothing") return;
-  const found = { reason: "Refused", message: sentence("changed", noun) } as const;
-  throw new Elsewhere(found, { left: reply.metadata });
+    ? elsewhere(to.create<Live>(results, desired))
+    : elsewhere(to.replace<Live>(path, replacement(live, desired))));
+  if (stepOf(reply, desired, true) === "nothing") return;
+  const outcome = { reason: "Refused", message: sentence("changed", noun) } as const;
+  throw new Elsewhere(outcome, { written: reply.metadata });
 }

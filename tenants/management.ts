@@ -26,8 +26,8 @@ function serveTenants(
   const tenants = new Map<string, Tenant>();
 
   async function run(): Promise<undefined> {
-    const found = await metadataOf(cluster, namespaces, query);
-    const names = new Set(found.flatMap(({ name }) => name ?? []));
+    const tenantNamespaces = await metadataOf(cluster, namespaces, query);
+    const names = new Set(tenantNamespaces.flatMap(({ name }) => name ?? []));
     for (const [name, { stop }] of tenants) {
       if (names.has(name)) continue;
       log.info({ namespace: name }, "no longer a tenant's namespace: nothing is changed there");

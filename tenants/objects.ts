@@ -23,14 +23,14 @@ export async function metadataOf(
   path: string,
   query: Readonly<Record<string, string>> = {},
 ): Promise<V1ObjectMeta[]> {
-  const found: V1ObjectMeta[] = [];
+  const objects: V1ObjectMeta[] = [];
   await cluster.pages<{ metadata: V1ObjectMeta }>(
     path,
     query,
-    (page) => void found.push(...page.map(({ metadata }) => metadata)),
+    (page) => void objects.push(...page.map(({ metadata }) => metadata)),
     { as: "metadata" },
   );
-  return found;
+  return objects;
 }
 
 /**

@@ -83,7 +83,7 @@ async function renewalAt(t: TestContext, hours: number, refuses = false) {
     await ended;
   });
   await looked.promise;
-  const kept = () => {
+  const storedAccess = () => {
     const data = api.object<V1Secret>(secret)?.data?.["kubeconfig"] ?? "";
     const read = readKubeconfig(Buffer.from(data, "base64"), "kept");
     return read.ok ? read.access : assert.fail("it is not a kubeconfig");
@@ -106,11 +106,11 @@ async function renewalAt(t: TestContext, hours: number, refuses = false) {
       },
       { manager, force: true },
     );
-  return { asked, reported, kept, again, putBack, now };
+  return { asked, reported, kept: storedAccess, again, putBack, now };
 }
 
 test("renews a token after half of its lifetime, and only once until the kubelet updates the file", async (t) => {
-  const { asked, reported, kept, again, now } = await renewalAt(t, 12);
+  const { asked, reported, kept: storedAccess, again, now } = await renewalAt(t, 12);
   assert.equal(asked.length, 1);
   assert.match(
     asked[0]?.path ?? "",
@@ -122,7 +122,7 @@ test("renews a token after half of its lifetime, and only once until the kubelet
       boundObjectRef: { kind: "Secret", name: "global-pull-secret-sync-tenant-token" },
     },
   });
-  const access = kept();
+  const access = storedAccess();
   assert.deepEqual([access.server, access.authority], ["https://m", authority]);
   assert.equal(timesIn(access.proof.token ?? "").expires, now + 30 * 24 * hour);
   assert.deepEqual(reported, { ends: (now + 12 * hour) / 1000, warning: undefined });

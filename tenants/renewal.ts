@@ -48,7 +48,7 @@ const path = `${collections.secrets}/${managementSecret}`;
 
 export function createRenewal(options: Options) {
   const { home, management, namespace, file, log, ends, warn } = options;
-  const contest = new Contest<string>(renewals, (one, other) => one === other);
+  const contest = new Contest<string>(renewals, (first, other) => first === other);
   /** The client that keeps restoring the old token. Undefined if there is none. */
   let other: string | undefined;
 
@@ -76,14 +76,15 @@ export function createRenewal(options: Options) {
   async function renewed(access: Access, bytes: Uint8Array): Promise<string | undefined> {
     try {
       const secret = await home.get<V1Secret>(path);
-      const kept = secret?.data?.[kubeconfigKey];
-      if (secret === undefined || kept === undefined) return `no Secret ${managementSecret}`;
+      const storedConfig = secret?.data?.[kubeconfigKey];
+      if (secret === undefined || storedConfig === undefined)
+        return `no Secret ${managementSecret}`;
       // If the Secret and the file differ, we must not write the Secret: either we have already
       // renewed the token, and the kubelet will update the file within two minutes, or the file is
       // not from this Secret.
-      if (!Buffer.from(kept, "base64").equals(bytes))
+      if (!Buffer.from(storedConfig, "base64").equals(bytes))
         return `the file is not Secret ${managementSecret}`;
-      if (contest.lostUntil(kept, performance.now()) !== undefined) {
+      if (contest.lostUntil(storedConfig, performance.now()) !== undefined) {
         other = otherManager(secret.metadata) ?? "another client";
         return "it was renewed, and the old token was restored";
       }
@@ -96,7 +97,7 @@ export function createRenewal(options: Options) {
         data: { [kubeconfigKey]: Buffer.from(kubeconfigOf(access, token)).toString("base64") },
       };
       await home.apply(path, body, { manager: syncManager, force: true });
-      contest.wrote(kept, performance.now());
+      contest.wrote(storedConfig, performance.now());
       log.info({ secret: managementSecret }, "the token for the management cluster is renewed");
       return undefined;
     } catch (error) {

@@ -16,7 +16,7 @@ export function serveSide(side: Side, log: Logger, metrics: Metrics): ServedSide
     run: () => engine.run(),
     failed: logFailures(log, "a run failed; trying again"),
   });
-  const { from, objects, to, made } = side;
+  const { from, objects, to, results } = side;
   return {
     silence: loop.silence,
     hint: loop.hint,
@@ -25,7 +25,7 @@ export function serveSide(side: Side, log: Logger, metrics: Metrics): ServedSide
       const watched = { query: {}, hint: loop.hint, failed, signal };
       const watches = [
         watchCollection({ ...watched, cluster: from, path: objects }),
-        watchCollection({ ...watched, cluster: to, path: made }),
+        watchCollection({ ...watched, cluster: to, path: results }),
       ];
       await loop.until(signal);
       await Promise.all(watches);

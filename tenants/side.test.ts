@@ -23,11 +23,11 @@ const managedBy = { "app.kubernetes.io/managed-by": "global-pull-secret-sync" };
 test("on the tenant's side, reads SyncSecrets of every namespace, and makes copies in one namespace", () => {
   assert.equal(tenant.objects, allSyncSecrets);
   assert.match(tenant.objects, /\/syncsecrets$/);
-  assert.equal(tenant.made, syncSecretsIn("tenant-a"));
+  assert.equal(tenant.results, syncSecretsIn("tenant-a"));
 });
 
 test("names the copy by the UID of the tenant's object, and does not copy the object's labels", () => {
-  const { kind, metadata, data } = tenant.wanted(objectOf("default"), content);
+  const { kind, metadata, data } = tenant.resultOf(objectOf("default"), content);
   assert.deepEqual([kind, metadata.name, metadata.namespace], ["SyncSecret", "77", "tenant-a"]);
   assert.equal(metadata.labels["tier"], undefined);
   assert.partialDeepStrictEqual(metadata.labels, managedBy);
@@ -35,7 +35,7 @@ test("names the copy by the UID of the tenant's object, and does not copy the ob
 });
 
 test("makes a Secret with the copy's data, the copy's UID as its name, and the copy as its owner", () => {
-  const { kind, type, metadata, data } = management.wanted(objectOf("tenant-a"), content);
+  const { kind, type, metadata, data } = management.resultOf(objectOf("tenant-a"), content);
   assert.deepEqual([kind, type, metadata.name], ["Secret", "Opaque", "77"]);
   assert.deepEqual(data, content.data);
   assert.partialDeepStrictEqual(metadata.labels, managedBy);
@@ -53,16 +53,16 @@ test("makes a Secret with the copy's data, the copy's UID as its name, and the c
 test("creates an immutable Secret only from an immutable object", () => {
   for (const immutable of [true, false])
     assert.equal(
-      management.wanted(objectOf("tenant-a", { immutable }), content).immutable,
+      management.resultOf(objectOf("tenant-a", { immutable }), content).immutable,
       immutable,
     );
 });
 
 test("makes an Opaque Secret from an object of type service-account-token, and records that type", () => {
   const type = "kubernetes.io/service-account-token";
-  const made = management.wanted(objectOf("tenant-a"), { ...content, type });
-  assert.equal(made.type, "Opaque");
-  assert.equal(made.metadata.annotations["globalpullsecret.io/original-type"], type);
+  const secret = management.resultOf(objectOf("tenant-a"), { ...content, type });
+  assert.equal(secret.type, "Opaque");
+  assert.equal(secret.metadata.annotations["globalpullsecret.io/original-type"], type);
 });
 
 test("reports the name and the version of a Secret that is as wanted", () => {

@@ -22,7 +22,7 @@ export type Side = Readonly<{
    * collection of results. A result's name is the SyncSecret's UID.
    */
   to: Cluster;
-  made: string;
+  results: string;
   /** What this side calls a result in messages: `copy` or `Secret`. */
   noun: string;
   /** Finalizer that keeps a deleted object until its result is gone. */
@@ -32,7 +32,7 @@ export type Side = Readonly<{
    * Background: it deletes the result first.
    */
   propagation: "Foreground" | "Background";
-  wanted: (object: SyncSecret, content: SyncContent) => Wanted;
+  resultOf: (object: SyncSecret, content: SyncContent) => Wanted;
   /**
    * True if we made the live object from the SyncSecret with this UID, even if others have edited
    * it.
@@ -48,7 +48,7 @@ export type Side = Readonly<{
    * True for a result that this side made from an object of its own cluster. If that object is
    * missing, the engine deletes the result.
    */
-  isOwn?: (made: V1ObjectMeta) => boolean;
+  isOwn?: (metadata: V1ObjectMeta) => boolean;
   /**
    * Seconds after an object's deletion until this side stops waiting. It then removes its own
    * finalizer, even though the result might still exist. A side without its own finalizer then
@@ -66,15 +66,15 @@ export type Side = Readonly<{
  * status, because the object's own cluster usually still works.
  */
 export class Elsewhere extends Error {
-  readonly found: Found;
+  readonly outcome: Found;
   /** If admission changed our write: the result's metadata after the write. */
-  readonly left: V1ObjectMeta | undefined;
+  readonly written: V1ObjectMeta | undefined;
 
   /** `message` is only for the log. */
-  constructor(found: Found, more: Readonly<{ message?: string; left?: V1ObjectMeta }> = {}) {
-    super(more.message ?? found.message);
-    this.found = found;
-    this.left = more.left;
+  constructor(outcome: Found, more: Readonly<{ message?: string; written?: V1ObjectMeta }> = {}) {
+    super(more.message ?? outcome.message);
+    this.outcome = outcome;
+    this.written = more.written;
   }
 }
 
@@ -114,10 +114,10 @@ export const managementSide = (
   from: cluster,
   objects: syncSecretsIn(namespace),
   to: cluster,
-  made: secretsIn(namespace),
+  results: secretsIn(namespace),
   noun: "Secret",
   propagation: "Background",
-  wanted: secretOf,
+  resultOf: secretOf,
   isOurs: isSecretOf,
   describe: ({ metadata: { name = "", resourceVersion = "" } }) => ({
     reason: "Synced",
@@ -151,7 +151,7 @@ export function tenantSide(options: Options): Side {
     from: home,
     objects: allSyncSecrets,
     to: management,
-    made: syncSecretsIn(namespace),
+    results: syncSecretsIn(namespace),
     noun: "copy",
     finalizer: "globalpullsecret.io/sync-tenant",
     // The API server deletes the Secret of a copy first, and then the copy.
@@ -164,8 +164,8 @@ export function tenantSide(options: Options): Side {
       const path = "/api/v1/namespaces/kube-system";
       id ??= (await home.get<V1Namespace>(path).catch(() => undefined))?.metadata?.uid;
     },
-    isOwn: (made) => isCopy(made) && isOfCluster(made, id),
-    wanted: (object, content) => copyOf(object, content, namespace, id),
+    isOwn: (metadata) => isCopy(metadata) && isOfCluster(metadata, id),
+    resultOf: (object, content) => copyOf(object, content, namespace, id),
     // The copy's name is our object's UID, so no other object has this name.
     isOurs: () => true,
     isCopy,
@@ -188,7 +188,7 @@ function describe(copy: Live): Found {
     return { reason: "Waiting", message: "the management cluster has the copy, but no Secret yet" };
   const { secretName, resourceVersion } = status;
   return {
-    reason: reasons.find((one) => one === ready.reason) ?? "Waiting",
+    reason: reasons.find((reason) => reason === ready.reason) ?? "Waiting",
     message: ready.message ?? "",
     ...(secretName === undefined ? {} : { secretName }),
     ...(resourceVersion === undefined ? {} : { resourceVersion }),

@@ -56,11 +56,11 @@ runProgram({
       moved: () => process.exit(1),
     });
     const namespace = config["management-namespace"];
-    const there = fenced(management, holds);
+    const fencedManagement = fenced(management, holds);
     let warning: string | undefined;
     const side = tenantSide({
       home,
-      management: there,
+      management: fencedManagement,
       namespace,
       deadline: config["removal-deadline"],
       warning: () => warning,
@@ -69,7 +69,7 @@ runProgram({
     const served = serveSide(side, log, createMetrics(meters));
     const renewal = createRenewal({
       home,
-      management: there,
+      management: fencedManagement,
       namespace,
       log,
       file: config["management-kubeconfig"],

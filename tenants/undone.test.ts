@@ -48,7 +48,7 @@ function engineOf(t: TestContext, side: "management" | "tenant") {
   const cluster = {
     get: async (path: string) => objects.get(path),
     pages: async (path: string, _query: object, each: (page: readonly object[]) => void) =>
-      each([...objects].filter(([at]) => at.startsWith(`${path}/`)).map(([, one]) => one)),
+      each([...objects].filter(([at]) => at.startsWith(`${path}/`)).map(([, object]) => object)),
     create: async (path: string, body: Kept) => place(`${path}/${body.metadata.name}`, body),
     replace: async (path: string, body: Kept) => place(path, body),
     apply: async (_status: string, body: Kept) =>
@@ -87,7 +87,7 @@ function engineOf(t: TestContext, side: "management" | "tenant") {
     },
     /** Lets this many seconds pass, with a run of the engine every 0.2 seconds. */
     pass: async (seconds: number) => {
-      for (let left = seconds * 5; left > 0; left -= 1) {
+      for (let remainingRuns = seconds * 5; remainingRuns > 0; remainingRuns -= 1) {
         await engine.run();
         now += 200;
       }

@@ -26,11 +26,11 @@ export function pageOf(file: string) {
         ([, kind = "", body = ""]) => ({ kind, body }),
       );
       assert.ok(all.length > 0, `no block below ${heading}`);
-      return all.flatMap((one, at) => {
+      return all.flatMap((block, at) => {
         const next = all[at + 1];
-        return one.kind === "text"
+        return block.kind === "text"
           ? []
-          : [{ ...one, printed: next?.kind === "text" ? next.body : undefined }];
+          : [{ ...block, printed: next?.kind === "text" ? next.body : undefined }];
       });
     },
     /** The value of the YAML block whose first line is a comment with this file name. */
@@ -62,15 +62,17 @@ const shapeOf = (line: string): string =>
  * line.
  */
 export function missingLine(shown: string, printed: string): string | undefined {
-  const found = printed.split("\n").map(shapeOf);
+  const printedLines = printed.split("\n").map(shapeOf);
   for (const line of shown.split("\n").map(shapeOf)) {
     if (line === "" || line === "…") continue;
     const [begin = "", end] = line.split("…");
-    const fits = (one: string): boolean =>
-      end === undefined ? one === line : one.startsWith(begin) && one.endsWith(end);
-    const at = found.findIndex(fits);
+    const fits = (candidate: string): boolean =>
+      end === undefined
+        ? candidate === line
+        : candidate.startsWith(begin) && candidate.endsWith(end);
+    const at = printedLines.findIndex(fits);
     if (at < 0) return line;
-    found.splice(0, at + 1);
+    printedLines.splice(0, at + 1);
   }
   return undefined;
 }

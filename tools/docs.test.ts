@@ -47,10 +47,10 @@ test("README.md reaches every page outside docs/inside in two clicks", () => {
     );
   const first = linked("README.md");
   const reached = new Set([...first, ...first.flatMap(linked)]);
-  const wanted = globSync("docs/{use,recipes,extend,reference}/*.md");
-  assert.ok(wanted.length > 20, String(wanted.length));
+  const expectedPages = globSync("docs/{use,recipes,extend,reference}/*.md");
+  assert.ok(expectedPages.length > 20, String(expectedPages.length));
   assert.deepEqual(
-    wanted.filter((page) => !reached.has(page)),
+    expectedPages.filter((page) => !reached.has(page)),
     [],
   );
 });
@@ -60,47 +60,47 @@ const named = /\bdocs\/[\w/-]+\.md(?:#[\w-]+)?/g;
 test("every page and heading that code, manifests or messages name exists", () => {
   const folders = "{agent,bench,controller,fleet,lib,manifests,plugin,tenants,test,tools}";
   const files = globSync(`${folders}/**/*.{ts,yaml,tpl,txt,md,lua,json}`);
-  let found = 0;
+  let count = 0;
   for (const file of files)
     for (const [text] of readFileSync(file, "utf8").matchAll(named)) {
       const [page = "", anchor] = text.split("#");
       assert.ok(existsSync(page), `${file}: ${text}`);
       if (anchor !== undefined)
         assert.ok(anchorsOf(readFileSync(page, "utf8")).has(anchor), `${file}: ${text}`);
-      found += 1;
+      count += 1;
     }
-  assert.ok(found > 100, String(found));
+  assert.ok(count > 100, String(count));
 });
 
 test("every plugin command and flag in the prose of pages exists", () => {
-  let found = 0;
+  let count = 0;
   for (const file of all.filter((name) => name !== "CHANGELOG.md")) {
     const prose = readFileSync(file, "utf8").replaceAll(/^```[^]*?^```$/gm, "");
     const lines = prose.replaceAll(/\s+/g, " ").matchAll(/`kubectl pull-secret ([^`]+)`/g);
     for (const [, line = ""] of lines) {
-      const [one = "", two = ""] = line.split(" ");
-      const command = commands[`${one} ${two}`] ?? commands[one];
+      const [firstWord = "", two = ""] = line.split(" ");
+      const command = commands[`${firstWord} ${two}`] ?? commands[firstWord];
       assert.ok(command, `${file}: ${line}`);
       for (const [, flag = ""] of line.matchAll(/ --([a-z][a-z-]*)/g))
         assert.ok(Object.hasOwn(command.flags, flag), `${file}: ${line}`);
-      found += 1;
+      count += 1;
     }
   }
-  assert.ok(found > 20, String(found));
+  assert.ok(count > 20, String(count));
 });
 
 test("every file or folder of the checkout that a page names exists", () => {
   const folders = new Set(globSync("*/", { exclude: ["node_modules"] }));
-  let found = 0;
+  let count = 0;
   for (const file of all.filter((name) => name !== "CHANGELOG.md")) {
     const text = readFileSync(file, "utf8").replaceAll(/^```[^]*?^```$/gm, "");
     for (const [, path = ""] of text.matchAll(/`([\w-]+\/[\w./-]*)`/g)) {
       if (!folders.has(path.split("/")[0] ?? "") || path.startsWith("dist/")) continue;
       assert.ok(existsSync(path), `${file}: ${path}`);
-      found += 1;
+      count += 1;
     }
   }
-  assert.ok(found > 100, String(found));
+  assert.ok(count > 100, String(count));
 });
 
 test("architecture.md follows a credential, an error and a field, each through at most eight files", () => {
@@ -126,9 +126,9 @@ test("the example of docs/use/install.md is a GlobalPullSecret that the CRD and 
   const { schema, apiVersion } = onlyVersion(ourCrd());
   const expected = { apiVersion, kind: "GlobalPullSecret", metadata: { name: "cluster" } };
   assert.deepEqual(object, expected);
-  const known = new Map(fieldsOf(schema).map((field) => [field.path, field.schema]));
+  const fields = new Map(fieldsOf(schema).map((field) => [field.path, field.schema]));
   for (const [path, value] of leavesOf(spec, "spec")) {
-    const field = known.get(path);
+    const field = fields.get(path);
     assert.ok(field, `${path} is not a field`);
     if (field.enum !== undefined) assert.ok(field.enum.includes(String(value)), path);
   }
@@ -140,9 +140,9 @@ test("the example of docs/use/install.md is a GlobalPullSecret that the CRD and 
 
 /** The leaf values of an object, with their paths in the form of fieldsOf. */
 function leavesOf(value: unknown, path: string): readonly (readonly [string, unknown])[] {
-  if (Array.isArray(value)) return value.flatMap((one) => leavesOf(one, `${path}[]`));
+  if (Array.isArray(value)) return value.flatMap((element) => leavesOf(element, `${path}[]`));
   if (typeof value !== "object" || value === null) return [[path, value]];
-  return Object.entries(value).flatMap(([name, one]) => leavesOf(one, `${path}.${name}`));
+  return Object.entries(value).flatMap(([name, member]) => leavesOf(member, `${path}.${name}`));
 }
 
 test("docs/extend/clusters.md names the version of the cluster inventory that tests run", () => {

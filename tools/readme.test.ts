@@ -47,8 +47,8 @@ function copyOfCheckout(t: TestContext): string {
   // With outdated packages, npm run build would install packages through the link into this
   // checkout.
   assert.equal(readFileSync("node_modules/.installed-from", "utf8"), lock, "run it by npm test");
-  const left = /^(?:node_modules|dist|results|\.git|test|bench|docs)$/;
-  cpSync(".", copy, { recursive: true, filter: (path) => !left.test(path) });
+  const excluded = /^(?:node_modules|dist|results|\.git|test|bench|docs)$/;
+  cpSync(".", copy, { recursive: true, filter: (path) => !excluded.test(path) });
   symlinkSync(resolve("node_modules"), join(copy, "node_modules"));
   return copy;
 }

@@ -42,7 +42,7 @@ type ExternalSecret = Readonly<{
 const objects = Array.from(page.matchAll(/^```yaml\n(.*?)^```/gms)).flatMap(
   ([, text = ""]) => loadAll(text) as { kind: string }[],
 );
-const ofKind = (kind: string): unknown => objects.find((one) => one.kind === kind);
+const ofKind = (kind: string): unknown => objects.find((object) => object.kind === kind);
 
 test("the template of the ECR recipe makes a pull secret without warnings", () => {
   const { metadata, spec } = ofKind("ExternalSecret") as ExternalSecret;
@@ -78,10 +78,10 @@ test("the ECR recipe shows as many restarts per day as its refresh interval caus
 test("shows a policy to keep in Git that the CRD and the controller accept", () => {
   const { spec } = ofKind("GlobalPullSecret") as GlobalPullSecret;
   assert.ok(spec);
-  const known = new Set(fieldsOf(onlyVersion(ourCrd()).schema).map(({ path }) => path));
+  const paths = new Set(fieldsOf(onlyVersion(ourCrd()).schema).map(({ path }) => path));
   for (const [group, fields] of Object.entries(spec))
     for (const field of Object.keys(fields as object))
-      assert.ok(known.has(`spec.${group}.${field}`), `${group}.${field}`);
+      assert.ok(paths.has(`spec.${group}.${field}`), `${group}.${field}`);
   const flags = parseConfig([]);
   assert.ok(flags.ok);
   const policy = policyOf(flags.value.installed, spec);
@@ -109,7 +109,7 @@ test("the quick start uses only podman arguments that Docker also accepts, and r
   const lines = linesOf(readFileSync("docs/use/quick-start.md", "utf8"));
   // Without `-f`, Docker expects a Dockerfile. Docker's login file often has no credential, because
   // a helper stores it.
-  for (const line of lines.filter((one) => one.includes("podman")))
+  for (const line of lines.filter((candidate) => candidate.includes("podman")))
     assert.match(line, /^podman (?:build -f Containerfile -t \S+ \.|save -o gps\.tar \S+)$/);
   const added = lines.filter((line) => line.includes("pull-secret add "));
   assert.deepEqual(added, ["kubectl pull-secret add REGISTRY -u USER --password-stdin < token"]);
@@ -181,16 +181,16 @@ test("troubleshooting shows the output of explain for a pod without a credential
 
 test("troubleshooting has every reason of Ready and Stalled, beside the code that status prints with this reason", () => {
   const section =
-    symptoms.split(/^## /m).find((one) => one.startsWith("The Secret is there")) ?? "";
+    symptoms.split(/^## /m).find((part) => part.startsWith("The Secret is there")) ?? "";
   const rows = section.split("\n").filter((line) => line.startsWith("| `"));
   const reasons = rows.map((row) => row.split(" | ")[1]?.trim() ?? "").filter(Boolean);
-  const wanted = [...Object.keys(readyReasons), ...Object.keys(stalledReasons)];
-  assert.deepEqual(reasons.toSorted(), wanted.toSorted());
+  const expected = [...Object.keys(readyReasons), ...Object.keys(stalledReasons)];
+  assert.deepEqual(reasons.toSorted(), expected.toSorted());
   let coded = 0;
   for (const [kind, { condition, reason }] of Object.entries(troubles)) {
     if (condition !== "Stalled" || !Object.hasOwn(catalogue, kind)) continue;
     const [code] = catalogue[kind as keyof typeof catalogue];
-    const row = rows.find((one) => one.includes(` | ${reason} | `)) ?? "";
+    const row = rows.find((candidate) => candidate.includes(` | ${reason} | `)) ?? "";
     assert.ok(row.startsWith(`| \`Stalled: ${code}\``), `${code}: ${row}`);
     assert.ok(row.includes(`(../reference/errors.md#${code.toLowerCase()})`), row);
     coded += 1;
@@ -219,15 +219,18 @@ test("troubleshooting names only codes and words that the command nodes prints",
   const [table = ""] = section.split("\n\n## ");
   const [, , ...rows] = table.split("\n").filter((line) => line.startsWith("| "));
   const code = readFileSync("plugin/show/nodes.ts", "utf8");
-  const ofNodes: readonly string[] = Object.values(nodeCodes).map(([one]) => one);
+  const ofNodes: readonly string[] = Object.values(nodeCodes).map(([nodeCode]) => nodeCode);
   const codes = new Set([...Object.keys(ofAgents), ...ofNodes]);
   assert.ok(rows.length > 20, String(rows.length));
   for (const row of rows) {
     const [first = ""] = row.slice(2).split(" | ");
-    const linked = Array.from(first.matchAll(/\[(GPS\d{3})\]/g), ([, one = ""]) => one);
+    const linked = Array.from(
+      first.matchAll(/\[(GPS\d{3})\]/g),
+      ([, linkedCode = ""]) => linkedCode,
+    );
     const [, words = "?"] = /^`([^`]+)`$/.exec(first) ?? [];
     assert.ok(
-      linked.every((one) => codes.has(one)),
+      linked.every((linkedCode) => codes.has(linkedCode)),
       row,
     );
     assert.ok(linked.length > 0 || code.includes(`"${words}"`), row);

@@ -222,14 +222,14 @@ const alone = ["record GPS200 → applied", "record GPS254 → applied", "wait G
 
 test("never refuses a withdrawal: confirms it if no entry of ours can remain on the node, and waits in all other cases", () => {
   const release = { mounted: { ...withdrawn, digest: "seven's" } };
-  const left = { ...idle, revision: 6, digest: "six's", content: "six" };
+  const olderJournal = { ...idle, revision: 6, digest: "six's", content: "six" };
   for (const [what, change] of rows) {
     if (change.journal !== undefined) continue;
     const at = { stopwatch: { file: 2000 }, ...change, ...release };
     const expected = change.elsewhere === undefined ? "GPS224 ready" : "GPS261";
     assert.equal(summary(at), expected, what);
     assert.equal(summary({ ...at, refused: key }), expected, what);
-    const step = decide(facts({ file: foreign(), ...at, journal: left }));
+    const step = decide(facts({ file: foreign(), ...at, journal: olderJournal }));
     assert.ok(!step.ready && !("refused" in step), what);
     const isFile = at.file !== undefined;
     const { steps } = follow({ ...at, file: at.file ?? written, journal: idle });

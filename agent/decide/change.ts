@@ -48,14 +48,14 @@ import { auto } from "#contract/values.ts";
  */
 export function change(
   facts: Facts,
-  known: Journal | undefined,
-  found: FoundFile,
+  recordedJournal: Journal | undefined,
+  file: FoundFile,
   document: Document,
   planned: Plan,
 ): Answer {
-  const journal = known ?? startJournal(facts, planned.before);
-  if (found.invalid !== undefined && facts.stopwatch.file < 2000)
-    return wait(codes.unreadable, 500, found.invalid);
+  const journal = recordedJournal ?? startJournal(facts, planned.before);
+  if (file.invalid !== undefined && facts.stopwatch.file < 2000)
+    return wait(codes.unreadable, 500, file.invalid);
   if (facts.unit === undefined) return ask("kubelet");
   const same = journal.content === document.content;
   const drift = same && journal.phase === "applied";
@@ -74,24 +74,28 @@ export function change(
         : unitMissingFor(facts, journal, matters);
   if (unfit !== undefined) return unfit;
   const unable = (why: Code, detail: string): Answer =>
-    startMeanwhile(facts, known, (isIdle(known) ? refuse : wait)(why, soon, detail));
+    startMeanwhile(
+      facts,
+      recordedJournal,
+      (isIdle(recordedJournal) ? refuse : wait)(why, soon, detail),
+    );
   // The planned file is too large: after the write, we could neither read it nor remove our
   // entries.
   if (planned.excess !== undefined)
     return (
-      (withdraws ? emptyAlone(facts, known) : undefined) ??
+      (withdraws ? emptyAlone(facts, recordedJournal) : undefined) ??
       unable(codes.unsafe, `it would have ${planned.excess}`)
     );
-  const code = drift && !found.holds(journal.owned) ? codes.drifted : codes.toBeWritten;
+  const code = drift && !file.holds(journal.owned) ? codes.drifted : codes.toBeWritten;
   if (planned.unfit !== undefined) return unable(codes.providerUnfit, planned.unfit);
   // Another program keeps changing the file. We pause between our writes.
   if (same && facts.writeIn > 0) {
     // The kubelet still has all of our entries. For example, only the file's mode is wrong.
-    const isWhole = drift && !withdraws && !planned.matters && found.holds(journal.owned);
+    const isWhole = drift && !withdraws && !planned.matters && file.holds(journal.owned);
     return isWhole ? waitInForce(facts, journal) : wait(code, facts.writeIn);
   }
-  const undo = undoOf(journal, found, document, drift);
-  const { left } = planned;
+  const undo = undoOf(journal, file, document, drift);
+  const { fileMode } = planned;
   const { undo: _undo, renamed, rereads: _rereads, left: _left, ...others } = journal;
   const { quarantine, grant: _grant, denied, owed, ...rest } = others;
   const granted = grantedKey(facts.grant);
@@ -109,7 +113,7 @@ export function change(
     ...(same && denied !== undefined && { denied }),
     ...(hasStarted && matters && { tried: Math.max(0, journal.tried - 1), called: false }),
     ...(undo !== undefined && { undo }),
-    ...(left !== undefined && { left }),
+    ...(fileMode !== undefined && { left: fileMode }),
     ...(granted !== undefined && { grant: granted }),
     // The agent might still be waiting until the kubelet has reread an earlier file. This wait
     // continues. If this change gives the kubelet more to reread, the wait starts again.
@@ -122,17 +126,17 @@ export function change(
   // `former`: the journal to restore if the system forbids the write. If a withdrawal finds no
   // journal, it sets no `former`, because only the new journal records the entries that are not
   // removed yet.
-  const isKept = isIdle(known) && (known !== undefined || !withdraws);
-  const former = isKept && { former: { journal: known } };
+  const isKept = isIdle(recordedJournal) && (recordedJournal !== undefined || !withdraws);
+  const former = isKept && { former: { journal: recordedJournal } };
   const apply: Step = atOnce({
     action: "apply",
     code,
     journal: next,
     plan: planned,
-    found,
+    file,
     ...former,
   });
-  return facts.unwritable ? startMeanwhile(facts, known, apply) : apply;
+  return facts.unwritable ? startMeanwhile(facts, recordedJournal, apply) : apply;
 }
 
 /**
@@ -216,14 +220,14 @@ function isLeftToKubelet(
  */
 function undoOf(
   journal: Journal,
-  found: FoundFile,
+  file: FoundFile,
   document: Document,
   drift: boolean,
 ): Journal["undo"] {
   if (drift || document.intent === "release") return undefined;
   if (journal.phase !== "applied") return journal.undo;
   const { owned, revision, digest, content } = journal;
-  return { file: found.now, owned, revision, digest, content };
+  return { file: file.now, owned, revision, digest, content };
 }
 
 /**
@@ -329,12 +333,12 @@ export function startMeanwhile(
 export function emptyAlone(facts: Facts, journal: Journal | undefined): Answer | undefined {
   const last = facts.file.answer?.empty;
   if (last === undefined) return undefined;
-  const plan = { changed: true, kept: true, file: { absent: true }, last } as const;
+  const plan = { changed: true, keepsConfig: true, file: { absent: true }, last } as const;
   // If there is no journal and none was lost, `clean` creates our folder to stage the file, and
   // then removes the folder.
   const action = journal === undefined && !facts.lost ? "clean" : "restore";
-  const found = { identity: "absent" };
-  const step: Step = atOnce({ action, code: codes.toBeWritten, plan, found });
+  const file = { identity: "absent" };
+  const step: Step = atOnce({ action, code: codes.toBeWritten, plan, file });
   const next = facts.writeIn > 0 ? wait(codes.toBeWritten, facts.writeIn) : step;
   if (next === step && !facts.unwritable) return step;
   return journal?.phase === "restoring"
@@ -361,11 +365,11 @@ function reviveMeanwhile(facts: Facts, journal: Journal, otherwise: Step): Answe
 /**
  * Restores the previous file. While that is impossible, starts the kubelet with the current file.
  */
-export function restoring(facts: Facts, journal: Journal, found: Facts["file"]): Answer {
-  if (!isFound(found)) return reviveMeanwhile(facts, journal, whyUnreadable(found));
-  const planned = found.planRestore(journal);
+export function restoring(facts: Facts, journal: Journal, file: Facts["file"]): Answer {
+  if (!isFound(file)) return reviveMeanwhile(facts, journal, whyUnreadable(file));
+  const planned = file.planRestore(journal);
   if (!planned.changed) return byTable(facts, journal);
-  const restore: Step = atOnce({ action: "restore", code: codes.notBack, plan: planned, found });
+  const restore: Step = atOnce({ action: "restore", code: codes.notBack, plan: planned, file });
   return facts.unwritable ? reviveMeanwhile(facts, journal, restore) : restore;
 }
 

@@ -247,8 +247,8 @@ test("after the journal was lost, confirms no withdrawal while an entry in the f
   ]);
   const doubtful = decide(facts({ lost: true, file: absent }));
   assert.ok(doubtful.action === "apply" && doubtful.journal.unverified === true);
-  const known = decide(facts({ lost: true }));
-  assert.ok(known.action === "record" && known.journal.unverified !== true);
+  const verified = decide(facts({ lost: true }));
+  assert.ok(verified.action === "record" && verified.journal.unverified !== true);
   const hidden = { ...written, answer: { unseen: "it is behind a link" } };
   const unseen = decide(facts({ lost: true, file: hidden }));
   assert.ok(unseen.action === "record" && unseen.journal.unverified === true);
@@ -451,17 +451,17 @@ test("is Ready only if the file is in place, the kubelet has passed its probatio
   let seen = 0;
   for (const file of files)
     for (const journal of journals)
-      for (const one of units)
+      for (const unit of units)
         for (const healthy of [true, false])
           for (const source of [mounted, { ...mounted, revision: 8 }]) {
             const step = decide(
-              facts({ file, unit: one, healthy, mounted: source, ...(journal && { journal }) }),
+              facts({ file, unit, healthy, mounted: source, ...(journal && { journal }) }),
             );
             if (!step.ready) continue;
             seen += 1;
             assert.ok(healthy);
             assert.equal(file, written);
-            assert.ok(journal === idle || (journal === settling && one === renewed));
+            assert.ok(journal === idle || (journal === settling && unit === renewed));
           }
   assert.ok(seen > 0);
 });

@@ -85,9 +85,9 @@ function chain(facts: Facts): Answer {
     return { ...byTable(facts, journal), ready: false };
   const refusal = rejectGrant(facts, journal);
   if (refusal !== undefined) return refusal;
-  const kept =
+  const answer =
     grantedRevision(grant) === 0 ? withoutGrant(facts, journal, file, document) : undefined;
-  if (kept !== undefined) return kept;
+  if (answer !== undefined) return answer;
   if (document === undefined) return withoutDocument(facts, mounted, journal, file);
   if (isQuarantined(facts, journal, document)) return quarantined(journal);
   const planned = file.plan(journal, document, facts.lost);
@@ -223,9 +223,9 @@ function whyNoDocument({ grant }: Facts, mounted: Mounted): Step {
 
 /** Rejects a grant before anything on the node is touched; undefined if the grant is valid. */
 function rejectGrant({ grant, refused }: Facts, journal: Journal | undefined): Step | undefined {
-  const given = granted(grant);
-  if (given === undefined) return undefined;
-  if (journal !== undefined && given.revision < journal.revision)
+  const activeGrant = granted(grant);
+  if (activeGrant === undefined) return undefined;
+  if (journal !== undefined && activeGrant.revision < journal.revision)
     return waitAndReport("behind", codes.behind, `the node has ${journal.revision}`);
   // If the refused content is already in force, the node keeps it, because the reason for the
   // refusal might be gone by now.
@@ -251,13 +251,13 @@ function withoutContent(facts: Facts): Answer {
 /** config.json already has the planned content. */
 function asPlanned(
   facts: Facts,
-  known: Journal | undefined,
-  found: FoundFile,
+  recordedJournal: Journal | undefined,
+  file: FoundFile,
   document: Document,
   planned: Plan,
 ): Answer {
-  if (known === undefined) return withoutJournal(facts, found, document, planned);
-  const journal = document.intent === "release" ? withoutUndo(known) : known;
+  if (recordedJournal === undefined) return withoutJournal(facts, file, document, planned);
+  const journal = document.intent === "release" ? withoutUndo(recordedJournal) : recordedJournal;
   const current = named(planned, document);
   if (document.intent === "release" && isUnrestartable(facts, journal))
     return record(codes.toBeReread, unproved({ ...journal, ...current }));
@@ -267,7 +267,7 @@ function asPlanned(
   if (JSON.stringify(current) !== JSON.stringify({ owned, revision, digest, content }))
     return record(codes.toBeWritten, { ...journal, ...current, ...restartAsProof(facts, journal) });
   if (journal.phase === "applied" && document.intent === "release") {
-    const doubt = journal.unverified === true && facts.lost && found.isUnexplained(document);
+    const doubt = journal.unverified === true && facts.lost && file.isUnexplained(document);
     return doubt ? unverified : (awaitRepaired(facts, journal) ?? whyUnseen(facts) ?? leave);
   }
   return byTable(facts, journal);
@@ -295,15 +295,15 @@ function restartAsProof({ grant }: Facts, { phase, rereads }: Journal): Partial<
 }
 
 /** config.json already has the planned content, and no journal records entries of ours. */
-function withoutJournal(facts: Facts, found: FoundFile, document: Document, planned: Plan): Answer {
-  if (document.intent === "release" && found.isUnexplained(document)) return unverified;
+function withoutJournal(facts: Facts, file: FoundFile, document: Document, planned: Plan): Answer {
+  if (document.intent === "release" && file.isUnexplained(document)) return unverified;
   if (document.intent === "apply" && facts.elsewhere !== undefined)
     return refuse(codes.elsewhere, resync, facts.elsewhere);
   const first = { ...startJournal(facts, planned.before), ...named(planned, document) };
   if (!facts.lost) return record(codes.toBeWritten, first);
   // The lost journal might have recorded a restart that was due, and more entries of ours than we
   // recognize.
-  const isKnown = "absent" in planned.before && found.answer?.unseen === undefined;
+  const isKnown = "absent" in planned.before && file.answer?.unseen === undefined;
   return (
     preflight(facts) ??
     record(codes.toBeWritten, {
@@ -402,9 +402,9 @@ function isAbandoned(
   return isBefore && (document === undefined || wasGranted(journal));
 }
 
-function isSame(one: File, other: File): boolean {
-  if ("absent" in one || "absent" in other) return "absent" in one && "absent" in other;
-  return one.bytes.equals(other.bytes);
+function isSame(file: File, other: File): boolean {
+  if ("absent" in file || "absent" in other) return "absent" in file && "absent" in other;
+  return file.bytes.equals(other.bytes);
 }
 
 /**

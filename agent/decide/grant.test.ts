@@ -219,7 +219,7 @@ test("considers a journal empty only if it lists nothing of ours", () => {
     { ...owned, rest: [{ key: "HttpHeaders", wrote: ["x"], displaced: [] }] },
     { ...owned, entries: [{ key: "a.io", wrote: ["x"], displaced: [] }] },
   ];
-  for (const one of named) assert.ok(!isEmpty({ ...empty, owned: one }));
+  for (const ownedRecord of named) assert.ok(!isEmpty({ ...empty, owned: ownedRecord }));
 });
 
 test("finishes a change in any phase when its grant is revoked, also if restarts are off", () => {

@@ -124,8 +124,8 @@ test("after a rollback, records the failed change's entries as formerly ours, an
 });
 
 test("still lists the provider's answer as ours after a rollback, so that a withdrawal empties the answer in any mode", () => {
-  const given = { ...restarting.owned, answer: "seven's answer", flags: true as const };
-  const restoring: Journal = { ...restarting, phase: "restoring", owned: given };
+  const ownedWithAnswer = { ...restarting.owned, answer: "seven's answer", flags: true as const };
+  const restoring: Journal = { ...restarting, phase: "restoring", owned: ownedWithAnswer };
   const ownedAfter = (journal: Journal) => {
     const step = decide(facts({ journal, file: absent }));
     return step.action === "record" ? step.journal.owned : assert.fail(step.action);

@@ -476,8 +476,8 @@ function waitForReread(
   if (renamed.boot !== time.boot) return undefined;
   const remaining = renamed.monotonic + rereadAfter - time.monotonic;
   if (remaining <= 0) return undefined;
-  const left = `${Math.ceil(remaining / 1000)} s more`;
-  return wait(codes.toBeReread, Math.min(remaining, longestWait), left);
+  const detail = `${Math.ceil(remaining / 1000)} s more`;
+  return wait(codes.toBeReread, Math.min(remaining, longestWait), detail);
 }
 
 // Rollback and quarantine

@@ -20,7 +20,7 @@ export type Delivery = Readonly<{
    */
   write: (
     rewrite: Rewrite,
-    found: Pick<FoundFile, "identity">,
+    file: Pick<FoundFile, "identity">,
     kubeletDirectory: string,
   ) => Promise<void>;
 }>;
@@ -99,7 +99,7 @@ export type Rewrite = Readonly<{
   /** The planned config.json. */
   file: File;
   /** config.json stays as it is. Only files beside it are written. */
-  kept?: true;
+  keepsConfig?: true;
   /**
    * `first`: the answer to write before config.json. `last`: the empty answer to write after
    * config.json. With this order, config.json or the answer has the credentials at any instant,
@@ -125,7 +125,7 @@ export type Plan = Rewrite &
     /** Why the planned file is too large for us to read it after the write. */
     excess?: string | undefined;
     /** The file mode in which we leave config.json. */
-    left?: Journal["left"];
+    fileMode?: Journal["left"];
     /** Why the kubelet would not use the file. */
     unfit?: string | undefined;
   }>;

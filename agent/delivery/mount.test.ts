@@ -93,12 +93,12 @@ test("treats an entry as additional if `sources` names an unknown source for the
 });
 
 test("gives each revision its own digest, but changes the content digest only with the content or the intent", () => {
-  const [one, salted, released] = [{}, { salt: "t".repeat(32) }, { intent: "release" }].map(of);
-  assert.ok(one?.kind === "document" && salted?.kind === "document");
+  const [plain, salted, released] = [{}, { salt: "t".repeat(32) }, { intent: "release" }].map(of);
+  assert.ok(plain?.kind === "document" && salted?.kind === "document");
   assert.ok(released?.kind === "document");
-  assert.equal(new Set([one, salted, released].map(({ digest }) => digest)).size, 3);
+  assert.equal(new Set([plain, salted, released].map(({ digest }) => digest)).size, 3);
   assert.deepEqual(
-    [salted, released].map(({ content }) => content === one.content),
+    [salted, released].map(({ content }) => content === plain.content),
     [true, false],
   );
 });

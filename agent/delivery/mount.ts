@@ -64,7 +64,7 @@ export function interpret(files: ContentFiles): Mounted {
   const { document, salt, sources } = files;
   const revision = revisionIn(files.revision);
   if (revision === undefined) return { kind: "incomplete", why: "revision is not a number" };
-  const intent = intents.find((one) => one === files.intent.toString("latin1"));
+  const intent = intents.find((candidate) => candidate === files.intent.toString("latin1"));
   if (intent === undefined)
     return { kind: "incomplete", why: `intent must be one of ${intents.join(", ")}` };
   if (salt.length !== saltLength)

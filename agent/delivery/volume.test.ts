@@ -18,7 +18,7 @@ import { readGrantIn, readVolume } from "./volume.ts";
 
 const seven = { additional: { "a.io": "seven" } };
 const six = { additional: { "a.io": "six" } };
-const given: Grant = {
+const grant: Grant = {
   revision: 7,
   digest: digestFor(7, seven),
   since: "2026-11-26T18:25:07Z",
@@ -28,7 +28,7 @@ const files: Readonly<Record<string, string>> = {
   ...filesFor(7, seven),
   ...beside,
   ...servedFilesFor(6, six),
-  ...grantFilesFor(given),
+  ...grantFilesFor(grant),
 };
 
 function mount(t: TestContext, all: Readonly<Record<string, string>>): string {
@@ -48,7 +48,7 @@ test("waits for a volume that is missing, incomplete or replaced while it is rea
     assert.equal(mounted.kind, "incomplete", missing);
   }
   const swapped = mount(t, files);
-  assert.deepEqual(readVolume(swapped, "Restart").grant, given);
+  assert.deepEqual(readVolume(swapped, "Restart").grant, grant);
   rmSync(join(swapped, "..1"), { recursive: true });
   for (const target of ["..1", "..2"]) {
     assert.equal(readVolume(swapped, "Restart").mounted.kind, "incomplete");
@@ -58,7 +58,7 @@ test("waits for a volume that is missing, incomplete or replaced while it is rea
   }
 });
 
-const grantOf = (revision: number, digest = "") => grantFilesFor({ ...given, revision, digest });
+const grantOf = (revision: number, digest = "") => grantFilesFor({ ...grant, revision, digest });
 
 /** The selection as text: `7 served`, `other 7`, … */
 function shown(mounted: Mounted): string {
@@ -101,7 +101,7 @@ const rows: readonly (readonly [when: string, change: Readonly<Record<string, st
     ["a withdrawal, and nothing is granted", { ...noGrant, ...release }, "nothing, releasing"],
     [
       "the annotations have no `since`, and so are not a grant",
-      { ...grantFilesFor({ ...given, since: "" }) },
+      { ...grantFilesFor({ ...grant, since: "" }) },
       "6 served",
     ],
     ["the Secret is for another mode", { mode: "Reread" }, "other 7 for another delivery mode"],

@@ -10,8 +10,8 @@ function configOf(...argv: readonly string[]) {
   return parsed.value;
 }
 
-function errorsOf(argv: readonly string[], given: Record<string, string> = environment) {
-  const parsed = parseConfig(argv, given);
+function errorsOf(argv: readonly string[], variables: Record<string, string> = environment) {
+  const parsed = parseConfig(argv, variables);
   return parsed.ok ? [] : parsed.errors;
 }
 

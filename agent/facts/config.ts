@@ -133,24 +133,24 @@ export function modeOf({
   return restart === "Always" ? "Restart" : "Reread";
 }
 
-function toConfig(given: TableValues<typeof flags>) {
+function toConfig(settings: TableValues<typeof flags>) {
   return {
-    node: given[agentEnvironment.node],
-    uid: given[agentEnvironment.uid],
-    template: given.template,
-    unit: given.unit,
-    delivery: given.delivery,
-    scope: given.scope,
-    restart: given.restart,
-    restartControlPlane: given["restart-control-plane"],
-    probation: given.probation * 1000,
-    healthzPort: given["healthz-port"],
-    healthzAddress: given["healthz-address"],
-    probePort: given["probe-port"],
-    secretDirectory: given["secret-directory"],
-    kubeletDirectory: given["kubelet-directory"],
-    systemdDirectory: given["systemd-directory"],
-    podDirectory: given["pod-directory"],
-    terminationLog: given["termination-log"],
+    node: settings[agentEnvironment.node],
+    uid: settings[agentEnvironment.uid],
+    template: settings.template,
+    unit: settings.unit,
+    delivery: settings.delivery,
+    scope: settings.scope,
+    restart: settings.restart,
+    restartControlPlane: settings["restart-control-plane"],
+    probation: settings.probation * 1000,
+    healthzPort: settings["healthz-port"],
+    healthzAddress: settings["healthz-address"],
+    probePort: settings["probe-port"],
+    secretDirectory: settings["secret-directory"],
+    kubeletDirectory: settings["kubelet-directory"],
+    systemdDirectory: settings["systemd-directory"],
+    podDirectory: settings["pod-directory"],
+    terminationLog: settings["termination-log"],
   };
 }

@@ -160,7 +160,7 @@ export type FactsChange = Partial<Omit<Facts, "config" | "stopwatch" | "journal"
 export function facts({ config = {}, stopwatch, journal, grant, ...rest }: FactsChange): Facts {
   const { revision = seven.revision, digest = seven.digest, ...flags } = config;
   const { lost = false } = rest;
-  const known = journal !== undefined && !("kind" in journal) ? journal : undefined;
+  const plainJournal = journal !== undefined && !("kind" in journal) ? journal : undefined;
   return {
     grant: grant ?? { ...seven, revision, digest },
     refused: undefined,
@@ -187,7 +187,7 @@ export function facts({ config = {}, stopwatch, journal, grant, ...rest }: Facts
     vanished: false,
     time,
     lost,
-    noAnswer: known === undefined ? !lost : ownsNoAnswer(known, lost),
+    noAnswer: plainJournal === undefined ? !lost : ownsNoAnswer(plainJournal, lost),
     leftovers: false,
     file: written,
     unit,
@@ -222,17 +222,17 @@ export function decide(all: Facts): Step {
 /** Decides like the agent. Returns the requested facts, in order, and the step. */
 export function decideByQuestions(
   all: Facts,
-  known: Facts = {
+  gatheredFacts: Facts = {
     ...all,
     ...nothingAsked,
     stopwatch: { ...all.stopwatch, ...nothingAsked.stopwatch },
   },
   asked: readonly Question[] = [],
 ): Readonly<{ asked: readonly Question[]; step: Step }> {
-  const answered = answer(known);
+  const answered = answer(gatheredFacts);
   if (answered.action !== "ask") return { asked, step: answered };
   assert.ok(!asked.includes(answered.for), "asked for what is known");
-  return decideByQuestions(all, { ...known, ...answersTo(all, answered.for) }, [
+  return decideByQuestions(all, { ...gatheredFacts, ...answersTo(all, answered.for) }, [
     ...asked,
     answered.for,
   ]);
@@ -254,8 +254,8 @@ export function stepOf(answered: Answer): Step {
 
 function fileAfter(step: Step, before: NodeFile): NodeFile {
   if (step.action !== "apply" && step.action !== "restore") return before;
-  const { file, kept } = step.plan;
-  if (kept) return before;
+  const { file, keepsConfig } = step.plan;
+  if (keepsConfig) return before;
   if ("absent" in file) return absent;
   const reading = readDocument(file.bytes);
   assert.ok(reading.kind === "document");

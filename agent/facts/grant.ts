@@ -23,9 +23,9 @@ type Named = Readonly<{ revision: number; digest?: string | undefined }>;
  * is not enough: after etcd is restored, or the product is installed again, the same number can
  * return with other content. A journal without a digest belongs to no grant.
  */
-export function belongsTo(one: Named, grant: GrantReading): boolean {
+export function belongsTo(named: Named, grant: GrantReading): boolean {
   if (typeof grant === "string") return false;
-  return one.revision === grant.revision && one.digest === grant.digest;
+  return named.revision === grant.revision && named.digest === grant.digest;
 }
 
 /** The grant, if it grants a revision; undefined without a grant, or if it was revoked. */
@@ -40,8 +40,8 @@ export function grantedRevision(grant: GrantReading): number {
 
 /** The key of the grant. Refusals and failures are recorded under it. */
 export function grantedKey(grant: GrantReading): string | undefined {
-  const given = granted(grant);
-  return given && keyOf(given);
+  const activeGrant = granted(grant);
+  return activeGrant && keyOf(activeGrant);
 }
 
 /** Key of the grant that failed last, unless the node has received newer content since. */

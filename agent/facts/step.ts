@@ -34,10 +34,10 @@ export type Step = StepReason &
         journal: Journal;
         former?: Readonly<{ journal: Journal | undefined }>;
         plan: Plan;
-        found: FoundFile;
+        file: FoundFile;
       }>
     /** Writes only the files, because the journal is already correct. */
-    | Readonly<{ action: "restore"; plan: Rewrite; found: Pick<FoundFile, "identity"> }>
+    | Readonly<{ action: "restore"; plan: Rewrite; file: Pick<FoundFile, "identity"> }>
     /**
      * Writes the journal, then calls RestartUnit. `unasked`: the journal to restore if systemd does
      * not accept the request. `evenUnrecorded`: the kubelet is down, so restart it even on a full
@@ -67,7 +67,7 @@ export type Step = StepReason &
     /** Moves the unreadable journal out of the way. */
     | Readonly<{ action: "set aside" }>
     /** Writes the files alone, without a journal, and then removes our folder. */
-    | Readonly<{ action: "clean"; plan: Rewrite; found: Pick<FoundFile, "identity"> }>
+    | Readonly<{ action: "clean"; plan: Rewrite; file: Pick<FoundFile, "identity"> }>
     /** Removes our folder. Nothing of ours is left on the node. */
     | Readonly<{ action: "leave" }>
   );

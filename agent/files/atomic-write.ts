@@ -88,9 +88,9 @@ export async function overwrite(
   expect(target, expected);
   const { O_WRONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
   await using handle = await promises.open(target, O_WRONLY | O_NOFOLLOW | O_NONBLOCK);
-  const found = await handle.stat();
+  const stats = await handle.stat();
   // The second name might be another program's file.
-  if (!found.isFile() || found.nlink > 1)
+  if (!stats.isFile() || stats.nlink > 1)
     throw new FileError(`${target} is not a regular file, or it has a second name`);
   await handle.truncate();
   await handle.writeFile(bytes);
@@ -110,16 +110,16 @@ export async function remove(target: string, expected?: FileIdentity): Promise<v
  * them.
  */
 export function identify(file: string): FileIdentity {
-  const found = lstatSync(file, { bigint: true, throwIfNoEntry: false });
-  if (found === undefined) return "absent";
+  const stats = lstatSync(file, { bigint: true, throwIfNoEntry: false });
+  if (stats === undefined) return "absent";
   return [
-    found.dev,
-    found.ino,
-    found.size,
-    found.mtimeNs,
-    found.ctimeNs,
-    found.mode,
-    found.nlink,
+    stats.dev,
+    stats.ino,
+    stats.size,
+    stats.mtimeNs,
+    stats.ctimeNs,
+    stats.mode,
+    stats.nlink,
   ].join(":");
 }
 

@@ -31,23 +31,23 @@ export type OwnFile =
 export function readOwn(file: string, mostBytes: number): OwnFile {
   const identity = identify(file);
   if (identity === "absent") return { kind: "absent", identity };
-  const found = lstatSync(file);
-  if (found.isSymbolicLink()) return { kind: "refused", why: "it is a symbolic link" };
-  if (!found.isFile()) return { kind: "refused", why: "it is not a regular file" };
-  if (found.nlink > 1) return { kind: "refused", why: `it has ${found.nlink} hard links` };
-  if (found.size > mostBytes)
+  const stats = lstatSync(file);
+  if (stats.isSymbolicLink()) return { kind: "refused", why: "it is a symbolic link" };
+  if (!stats.isFile()) return { kind: "refused", why: "it is not a regular file" };
+  if (stats.nlink > 1) return { kind: "refused", why: `it has ${stats.nlink} hard links` };
+  if (stats.size > mostBytes)
     return {
       kind: "refused",
-      why: `it has ${found.size} bytes, more than ${Math.floor(mostBytes / 1024 / 1024)} MiB`,
+      why: `it has ${stats.size} bytes, more than ${Math.floor(mostBytes / 1024 / 1024)} MiB`,
     };
   const reading = readRegular(file, mostBytes, "refuse");
   // Another file might have replaced this file between lstat and open.
-  if (!("bytes" in reading) || reading.bytes.length !== found.size) return { kind: "changing" };
+  if (!("bytes" in reading) || reading.bytes.length !== stats.size) return { kind: "changing" };
   if (identify(file) !== identity) return { kind: "changing" };
-  const { uid, gid } = found;
+  const { uid, gid } = stats;
   const isOurs = uid === process.getuid?.() && gid === process.getgid?.();
   const owner = isOurs ? {} : { owner: `${uid}:${gid}` };
-  return { kind: "file", identity, bytes: reading.bytes, mode: found.mode & 0o7777, ...owner };
+  return { kind: "file", identity, bytes: reading.bytes, mode: stats.mode & 0o7777, ...owner };
 }
 
 /**
@@ -68,11 +68,11 @@ export function readRegular(file: string, most: number, links: "follow" | "refus
   const link = links === "refuse" ? constants.O_NOFOLLOW : 0;
   const descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK | link);
   try {
-    const found = fstatSync(descriptor);
-    if (!found.isFile()) return { irregular: true };
-    if (found.size > most) return { large: found.size };
-    const bytes = Buffer.alloc(found.size);
-    return { bytes: bytes.subarray(0, readSync(descriptor, bytes, 0, found.size, 0)) };
+    const stats = fstatSync(descriptor);
+    if (!stats.isFile()) return { irregular: true };
+    if (stats.size > most) return { large: stats.size };
+    const bytes = Buffer.alloc(stats.size);
+    return { bytes: bytes.subarray(0, readSync(descriptor, bytes, 0, stats.size, 0)) };
   } finally {
     closeSync(descriptor);
   }
@@ -105,7 +105,7 @@ export function mountOver(mounts: readonly Mount[], path: string): Mount | undef
     `${path}/`.startsWith(point === "/" ? "/" : `${point}/`),
   );
   return over.reduce<Mount | undefined>(
-    (best, one) => (best === undefined || one.point.length >= best.point.length ? one : best),
+    (best, mount) => (best === undefined || mount.point.length >= best.point.length ? mount : best),
     undefined,
   );
 }

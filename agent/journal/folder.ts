@@ -61,8 +61,8 @@ export function sweep(
 
 /** Whether our folder exists without a journal and contains something to remove. */
 export function hasLeftovers(folder: string): boolean {
-  const found = lstatSync(folder, { throwIfNoEntry: false });
-  if (found === undefined || !found.isDirectory()) return false;
+  const stats = lstatSync(folder, { throwIfNoEntry: false });
+  if (stats === undefined || !stats.isDirectory()) return false;
   const entries = readdirSync(folder, { withFileTypes: true }).filter(
     ({ name }) => !name.startsWith(lockPrefix),
   );

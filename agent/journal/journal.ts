@@ -154,14 +154,14 @@ const mostDigests = 4000;
 export function joinFormer(older: Former | undefined, newer: Former | undefined): Former {
   const byKey = new Map<string, Set<string>>();
   for (const { key, wrote } of [...(older ?? []), ...(newer ?? [])]) {
-    const known = byKey.get(key) ?? new Set<string>();
-    byKey.set(key, known);
-    for (const one of wrote) known.add(one);
+    const digests = byKey.get(key) ?? new Set<string>();
+    byKey.set(key, digests);
+    for (const digest of wrote) digests.add(digest);
   }
-  let left = mostDigests;
+  let remaining = mostDigests;
   const lists = [...byKey].toReversed().map(([key, digests]) => {
-    const wrote = left > 0 ? [...digests].slice(-left) : [];
-    left -= wrote.length;
+    const wrote = remaining > 0 ? [...digests].slice(-remaining) : [];
+    remaining -= wrote.length;
     return { key, wrote };
   });
   return lists.filter(({ wrote }) => wrote.length > 0).toReversed();
@@ -176,7 +176,7 @@ export function withoutTheirs(
   isTheirs: (key: string, digest: string) => boolean,
 ): Former {
   return former
-    .map(({ key, wrote }) => ({ key, wrote: wrote.filter((one) => !isTheirs(key, one)) }))
+    .map(({ key, wrote }) => ({ key, wrote: wrote.filter((digest) => !isTheirs(key, digest)) }))
     .filter(({ wrote }) => wrote.length > 0);
 }
 

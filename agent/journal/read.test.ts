@@ -36,11 +36,11 @@ test("reads a journal as it was written, and writes no previous bytes into it", 
     [{ ...journal, undo }, 2],
     [{ ...journal, undo: { ...undo, file: before } }, 1],
   ];
-  for (const [one, files] of rows) {
-    const { bytes, previous } = writeJournal(one);
+  for (const [input, files] of rows) {
+    const { bytes, previous } = writeJournal(input);
     assert.deepEqual(
       readJournal(bytes, (name) => previous.get(name)),
-      { kind: "journal", journal: one },
+      { kind: "journal", journal: input },
     );
     assert.equal(previous.size, files);
     for (const former of previous.values()) assert.ok(!bytes.includes(former.toString("base64")));
@@ -49,9 +49,9 @@ test("reads a journal as it was written, and writes no previous bytes into it", 
 
 test("recognizes a journal whose previous bytes are missing or different", () => {
   const why = "a file with previous bytes is missing";
-  for (const found of [undefined, Buffer.from(""), Buffer.from("{} ")])
+  for (const previousBytes of [undefined, Buffer.from(""), Buffer.from("{} ")])
     assert.deepEqual(
-      readJournal(stored.bytes, () => found),
+      readJournal(stored.bytes, () => previousBytes),
       { kind: "corrupt", why },
     );
   const elsewhere = text.replace(/"digest":"[^"]{43}"/, '"digest":"../../../etc/passwd"');
@@ -120,8 +120,8 @@ test("neither throws nor reveals the content, whatever the journal contains", ()
     .tuple(fc.nat(text.length - 1), fc.nat(20), fc.string({ maxLength: 20 }))
     .map(([at, cut, put]) => text.slice(0, at) + put + text.slice(at + cut));
   fc.assert(
-    fc.property(damaged, (one) => {
-      const reading = read(one);
+    fc.property(damaged, (damagedText) => {
+      const reading = read(damagedText);
       if ("why" in reading) assert.ok(!reading.why.includes(planted));
     }),
     { numRuns: 2000 },

@@ -57,10 +57,10 @@ export function readJournal(bytes: Buffer, open: Open): JournalReading {
   const [was, back] = [before, undo?.file].map((file) => file && loadFile(file, open));
   if (was === undefined || (undo !== undefined && back === undefined))
     return { kind: "corrupt", why: "a file with previous bytes is missing" };
-  const known = value as Journal;
-  const restored = known.undo && back && { undo: { ...known.undo, file: back } };
+  const parsed = value as Journal;
+  const restored = parsed.undo && back && { undo: { ...parsed.undo, file: back } };
   const ours = { version: Math.max(writer, version), reads: version, before: was, ...restored };
-  return { kind: "journal", journal: { ...known, ...ours } };
+  return { kind: "journal", journal: { ...parsed, ...ours } };
 }
 
 function loadFile(file: z.infer<typeof stored>, open: Open): File | undefined {

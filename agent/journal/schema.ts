@@ -20,7 +20,7 @@ const raw = z.string().check(z.refine(isJson));
  * exceed it.
  */
 const revision = z.number().check(z.refine(isRevision));
-const list = <T extends z.ZodMiniType>(one: T) => z.readonly(z.array(one));
+const list = <T extends z.ZodMiniType>(element: T) => z.readonly(z.array(element));
 const own = z.object({
   key: z.string(),
   /** Digests of the values that we wrote, oldest first. */

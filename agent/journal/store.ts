@@ -34,10 +34,10 @@ export async function readStore(folder: string): Promise<JournalReading> {
 export async function saveJournal(folder: string, journal: Journal): Promise<void> {
   await makeFolder(folder);
   const { bytes, previous } = writeJournal(journal);
-  const there = open(join(folder, journalName));
-  for (const [name, one] of previous)
-    if (!mentions(there, name))
-      await replace({ target: join(folder, name), folder, bytes: one, mode: 0o600 });
+  const currentBytes = open(join(folder, journalName));
+  for (const [name, content] of previous)
+    if (!mentions(currentBytes, name))
+      await replace({ target: join(folder, name), folder, bytes: content, mode: 0o600 });
   await replace({ target: join(folder, journalName), folder, bytes, mode: 0o600 });
   sweepPrevious(folder);
 }

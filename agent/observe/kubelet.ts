@@ -21,17 +21,18 @@ export async function askUnit(
   reading: JournalReading,
 ): Promise<UnitFact> {
   if (config.restart === "Never") return { notAsked: true };
-  const known = namedUnit(config.unit, reading);
+  const unitName = namedUnit(config.unit, reading);
   const underWay =
     reading.kind === "newer" || (reading.kind === "journal" && !isIdle(reading.journal));
   try {
-    if (known !== undefined && (underWay || config.unit !== auto)) return await systemd.unit(known);
-    const one = activeUnit(await systemd.states(kubeletUnits));
-    if (!("unfound" in one)) return await systemd.unit(one.name);
+    if (unitName !== undefined && (underWay || config.unit !== auto))
+      return await systemd.unit(unitName);
+    const activeKubelet = activeUnit(await systemd.states(kubeletUnits));
+    if (!("unfound" in activeKubelet)) return await systemd.unit(activeKubelet.name);
     // No unit is active. The kubelet might be down, so the decision needs the state of its unit.
-    return known === undefined || one.several
-      ? { unfound: one.unfound }
-      : await systemd.unit(known);
+    return unitName === undefined || activeKubelet.several
+      ? { unfound: activeKubelet.unfound }
+      : await systemd.unit(unitName);
   } catch (error) {
     if (error instanceof Stopped) throw error;
     return {

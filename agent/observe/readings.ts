@@ -96,7 +96,7 @@ export class Readings {
 
   /** Frees the memory. */
   forget(): void {
-    for (const one of [this.#volume, this.#journal, this.#file]) one.forget();
+    for (const cache of [this.#volume, this.#journal, this.#file]) cache.forget();
   }
 }
 

@@ -102,7 +102,8 @@ const ready: Step = { action: "nothing", code: "GPS200", ready: true, again: res
 function place() {
   const clock = { now: Date.parse(since) + 5000 };
   const proof = new ReadinessProof(() => clock.now);
-  const isReady = (given: Grant | "none" | "unread" = grant) => proof.orWait(ready, given).ready;
+  const isReady = (currentGrant: Grant | "none" | "unread" = grant) =>
+    proof.orWait(ready, currentGrant).ready;
   return { clock, proof, isReady };
 }
 

@@ -87,11 +87,11 @@ export function serveReadiness(
   server.on("error", (error) => {
     // A connection could not be accepted, because the process has no file descriptor left.
     if (server.listening) return;
-    const known = taken !== undefined;
+    const wasTaken = taken !== undefined;
     taken = describe(error);
     retry = setTimeout(listen, pause);
     pause = Math.min(longestBackOff, 2 * pause);
-    if (!known) changed();
+    if (!wasTaken) changed();
   });
   listen();
   return {
@@ -155,8 +155,8 @@ export class ReadinessProof {
 
   /** Returns the step, or a wait until the kubelet has seen the agent unready. */
   orWait(step: Step, grant: GrantReading): Step {
-    const given = typeof grant === "string" ? undefined : grant;
-    const key = given && keyOf(given);
+    const presentGrant = typeof grant === "string" ? undefined : grant;
+    const key = presentGrant && keyOf(presentGrant);
     if (grant !== "unread" && key !== this.#key) {
       this.#key = key;
       this.#answered = false;
@@ -165,8 +165,8 @@ export class ReadinessProof {
     // is not being restarted.
     this.#isRestarting = restarts.has(step.code) && !step.ready;
     if (this.#isRestarting) this.#answered = false;
-    if (!step.ready || given === undefined) return step;
-    return this.#answered && !this.#mayEqual(given.since) ? step : wait(codes.unseen, fast);
+    if (!step.ready || presentGrant === undefined) return step;
+    return this.#answered && !this.#mayEqual(presentGrant.since) ? step : wait(codes.unseen, fast);
   }
 
   /**

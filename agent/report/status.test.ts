@@ -81,8 +81,8 @@ test("logs the granted revision, or the node's own revision if there is no grant
     [{ ...grant, revision: 0 }, 6, 6],
     ["none", 0, 0],
   ] as const;
-  for (const [given, journal, revision] of rows) {
-    status.report(ready, { ...seen, grant: given, journal });
+  for (const [grantReading, journal, revision] of rows) {
+    status.report(ready, { ...seen, grant: grantReading, journal });
     assert.match(status.readiness.line, new RegExp(` \\(revision ${revision}\\)$`));
   }
 });

@@ -15,9 +15,9 @@ const refusal = refuse("GPS206", 30_000, "it is a symbolic link");
 
 const grant: Grant = { revision: 7, digest: "d", since: "2026-11-26T18:25:07Z", word: false };
 const fulfilled = true;
-const given: Observed = { grant, journal: 7, fulfilled, failed: undefined };
+const observed: Observed = { grant, journal: 7, fulfilled, failed: undefined };
 const successor: Observed = { grant: "none", journal: 6, fulfilled: false, failed: keyOf(grant) };
-const asked: Observed = { ...given, grant: { ...grant, word: true } };
+const asked: Observed = { ...observed, grant: { ...grant, word: true } };
 const later: Observed = {
   ...asked,
   grant: { ...grant, word: true, since: "2026-11-26T19:00:00Z" },
@@ -44,7 +44,7 @@ function shown(step: Step): string {
 
 const due: readonly (readonly [when: string, Step, Observed, shown: string])[] = [
   ["a proof that the grant requests", inForce, asked, "exit 0 GPS200 proved"],
-  ["a proof that the grant does not request", inForce, given, "nothing GPS200"],
+  ["a proof that the grant does not request", inForce, observed, "nothing GPS200"],
   [
     "the granted content is not in force",
     inForce,
@@ -52,12 +52,12 @@ const due: readonly (readonly [when: string, Step, Observed, shown: string])[] =
     "nothing GPS200",
   ],
   ["not ready yet", wait("GPS215", 100), asked, "wait GPS215"],
-  ["a release, requested or not", released, given, "exit 0 GPS224 released"],
-  ["a release that is not ready", { ...released, ready: false }, given, "nothing GPS224"],
-  ["nothing was granted", released, { ...given, grant: "none" }, "nothing GPS224"],
+  ["a release, requested or not", released, observed, "exit 0 GPS224 released"],
+  ["a release that is not ready", { ...released, ready: false }, observed, "nothing GPS224"],
+  ["nothing was granted", released, { ...observed, grant: "none" }, "nothing GPS224"],
   ["a revoked grant", released, { ...asked, grant: { ...grant, revision: 0 } }, "nothing GPS224"],
-  ["a grant of older content", waitAndReport("behind", "GPS256"), given, "exit 3 GPS256 behind"],
-  ["a grant that failed", waitAndReport("failed", "GPS219"), given, "exit 1 GPS219 failed"],
+  ["a grant of older content", waitAndReport("behind", "GPS256"), observed, "exit 3 GPS256 behind"],
+  ["a grant that failed", waitAndReport("failed", "GPS219"), observed, "exit 1 GPS219 failed"],
   ["a failed grant of the previous pod", inForce, successor, "exit 1 GPS218 failed"],
   [
     "a failed grant of the previous pod, while the agent waits",
@@ -77,7 +77,7 @@ const due: readonly (readonly [when: string, Step, Observed, shown: string])[] =
     { ...successor, grant: "unread" },
     "nothing GPS200",
   ],
-  ["a grant that was refused", waitAndReport("unfit", "GPS257"), given, "exit 3 GPS257 unfit"],
+  ["a grant that was refused", waitAndReport("unfit", "GPS257"), observed, "exit 3 GPS257 unfit"],
 ];
 for (const [when, step, seen, expected] of due)
   test(`makes a report that is due, and does not repeat it after the mark: ${when}`, (t) => {
@@ -114,18 +114,18 @@ test("refuses a grant after the reason has lasted ten seconds, but not if the re
   ];
   for (const [second, step, expected] of seconds) {
     clock.now = second * 1000;
-    assert.equal(shown(termination.orEnd(step, given)), expected, `after ${second} s`);
+    assert.equal(shown(termination.orEnd(step, observed)), expected, `after ${second} s`);
   }
-  termination.mark("unfit", given);
+  termination.mark("unfit", observed);
   clock.now += 60_000;
   const next = start();
-  assert.deepEqual(next.orEnd(refusal, given), refusal);
+  assert.deepEqual(next.orEnd(refusal, observed), refusal);
   clock.now += 60_000;
-  assert.deepEqual(next.orEnd(refusal, given), refusal);
+  assert.deepEqual(next.orEnd(refusal, observed), refusal);
 });
 
 test("never refuses a grant that was proved, even in a later container, but can refuse another grant", (t) => {
-  for (const proof of [given, asked]) {
+  for (const proof of [observed, asked]) {
     const { clock, start } = place(t);
     const refuse = (termination: TerminationReport, seen: Observed) => {
       termination.orEnd(refusal, seen);
@@ -139,7 +139,7 @@ test("never refuses a grant that was proved, even in a later container, but can 
       termination.mark(proved.report, proof);
     assert.equal(refuse(termination, proof), "wait GPS206");
     for (let crashes = 0; crashes < 2; crashes += 1)
-      assert.notEqual(refuse(start(), given), "exit 3 GPS206 unfit", "a later container");
+      assert.notEqual(refuse(start(), observed), "exit 3 GPS206 unfit", "a later container");
     assert.equal(refuse(start(), later), "exit 3 GPS206 unfit", "another grant");
   }
 });
@@ -147,7 +147,7 @@ test("never refuses a grant that was proved, even in a later container, but can 
 test("when the grant changes, waits ten seconds again before a refusal", (t) => {
   const { clock, start } = place(t);
   const termination = start();
-  termination.orEnd(refusal, given);
+  termination.orEnd(refusal, observed);
   clock.now = 9000;
   termination.orEnd(refusal, later);
   clock.now = 18_000;
@@ -158,7 +158,7 @@ test("when the grant changes, waits ten seconds again before a refusal", (t) => 
 
 test("remembers a refused grant through every restart of the container", (t) => {
   const { start } = place(t);
-  start().mark("unfit", given);
+  start().mark("unfit", observed);
   const key = "7/d/2026-11-26T18:25:07Z";
   for (let crashes = 0; crashes < 3; crashes += 1) assert.equal(start().refused, key);
   start().mark("proved", later);
@@ -168,18 +168,18 @@ test("remembers a refused grant through every restart of the container", (t) => 
 test("requests a round for the time at which a refusal is due, if the next round would be later", (t) => {
   const { clock, start } = place(t);
   const termination = start();
-  assert.equal(termination.orEnd(refusal, given).again, 10_000);
+  assert.equal(termination.orEnd(refusal, observed).again, 10_000);
   clock.now = 4000;
-  assert.equal(termination.orEnd(refusal, given).again, 6000);
-  assert.equal(termination.orEnd({ ...refusal, again: 1000 }, given).again, 1000);
-  assert.equal(termination.orEnd({ ...refusal, again: "back off" }, given).again, "back off");
+  assert.equal(termination.orEnd(refusal, observed).again, 6000);
+  assert.equal(termination.orEnd({ ...refusal, again: 1000 }, observed).again, 1000);
+  assert.equal(termination.orEnd({ ...refusal, again: "back off" }, observed).again, "back off");
 });
 
 test("keeps the same number of marks, however many grants arrive", (t) => {
   const { start, marks } = place(t);
   const lengths = [200, 1000].map((count) => {
     for (let revision = 1; revision <= count; revision += 1) {
-      const seen = { ...given, grant: { ...grant, revision: 100_000 + revision } };
+      const seen = { ...observed, grant: { ...grant, revision: 100_000 + revision } };
       const kinds: readonly MessageKind[] = ["proved", "failed", "unfit", "behind", "released"];
       for (const kind of kinds) start().mark(kind, seen);
     }
@@ -190,25 +190,25 @@ test("keeps the same number of marks, however many grants arrive", (t) => {
 
 test("reports a release even if the same pod has refused the grant before", (t) => {
   const { start } = place(t);
-  start().mark("unfit", given);
-  assert.equal(shown(start().orEnd(released, given)), "exit 0 GPS224 released");
+  start().mark("unfit", observed);
+  assert.equal(shown(start().orEnd(released, observed)), "exit 0 GPS224 released");
 });
 
 test("does not mark the failure of ungranted content", (t) => {
   const { directory, start } = place(t);
-  start().mark("failed", { ...given, grant: "none" });
+  start().mark("failed", { ...observed, grant: "none" });
   assert.equal(existsSync(join(directory, "report")), false);
 });
 
 test("reports a refusal only once if no mark can be written, but reports a release again", (t) => {
   const { clock } = place(t);
   const termination = new TerminationReport("/nonexistent", () => clock.now);
-  termination.orEnd(refusal, given);
+  termination.orEnd(refusal, observed);
   clock.now = 10_000;
-  assert.equal(shown(termination.orEnd(refusal, given)), "exit 3 GPS206 unfit");
-  assert.throws(() => termination.mark("unfit", given), /ENOENT/);
-  assert.deepEqual(termination.orEnd(refusal, given), refusal);
-  assert.equal(shown(termination.orEnd(released, given)), "exit 0 GPS224 released");
-  assert.throws(() => termination.mark("released", given), /ENOENT/);
-  assert.equal(shown(termination.orEnd(released, given)), "exit 0 GPS224 released");
+  assert.equal(shown(termination.orEnd(refusal, observed)), "exit 3 GPS206 unfit");
+  assert.throws(() => termination.mark("unfit", observed), /ENOENT/);
+  assert.deepEqual(termination.orEnd(refusal, observed), refusal);
+  assert.equal(shown(termination.orEnd(released, observed)), "exit 0 GPS224 released");
+  assert.throws(() => termination.mark("released", observed), /ENOENT/);
+  assert.equal(shown(termination.orEnd(released, observed)), "exit 0 GPS224 released");
 });

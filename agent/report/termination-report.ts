@@ -92,9 +92,9 @@ export class TerminationReport {
     if (due !== undefined && !this.#isReported(due, observed))
       return end(key === undefined ? { ...step, ...predecessor } : step, due);
     if (this.#refusal === undefined || this.#isReported("unfit", observed)) return step;
-    const left = this.#refusal.since + refusalLasts - this.#clock();
-    if (left <= 0) return end(step, "unfit");
-    return step.again === "back off" ? step : { ...step, again: Math.min(step.again, left) };
+    const remaining = this.#refusal.since + refusalLasts - this.#clock();
+    if (remaining <= 0) return end(step, "unfit");
+    return step.again === "back off" ? step : { ...step, again: Math.min(step.again, remaining) };
   }
 
   /**
@@ -139,12 +139,12 @@ export class TerminationReport {
 /** The report that is due immediately in this state. */
 function dueFor(step: Step, observed: Observed): MessageKind | undefined {
   const { grant, fulfilled } = observed;
-  const given = granted(grant);
-  if (given === undefined)
+  const activeGrant = granted(grant);
+  if (activeGrant === undefined)
     return step.action === "nothing" && reportedKey(observed) !== undefined ? "failed" : undefined;
   if (step.ready && step.code === codes.withdrawn) return "released";
   if ("report" in step && step.action !== "end") return step.report;
-  return given.word && fulfilled && step.ready ? "proved" : undefined;
+  return activeGrant.word && fulfilled && step.ready ? "proved" : undefined;
 }
 
 function end({ code, detail }: Step, report: MessageKind): Step {

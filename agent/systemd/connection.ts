@@ -132,13 +132,13 @@ export async function connectTo(path: string, stop: AbortSignal): Promise<Connec
   });
 
   const ended: Ended[] = [];
-  let listener: ((one: Ended) => void) | undefined;
+  let listener: ((endedJob: Ended) => void) | undefined;
   bus.on("message", ({ type, member, body }: Message) => {
     // systemd sends its direct peers every signal, such as each change of each unit.
     if (type !== MessageType.SIGNAL || member !== "JobRemoved") return;
-    const one = { job: body[1], result: String(body[3]) };
-    if (ended.push(one) > mostEnded) ended.shift();
-    listener?.(one);
+    const endedJob = { job: body[1], result: String(body[3]) };
+    if (ended.push(endedJob) > mostEnded) ended.shift();
+    listener?.(endedJob);
   });
 
   const race = <R>(other: Promise<R>): Promise<R> => Promise.race([other, failed]);
@@ -153,7 +153,7 @@ export async function connectTo(path: string, stop: AbortSignal): Promise<Connec
     resultOf: (job) =>
       race(
         new Promise<string>((resolve) => {
-          listener = (one) => void (one.job === job && resolve(one.result));
+          listener = (endedJob) => void (endedJob.job === job && resolve(endedJob.result));
           // The end of the job might have arrived together with the reply.
           ended.forEach(listener);
         }),

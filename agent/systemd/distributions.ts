@@ -27,7 +27,7 @@ export const kubeletUnits: readonly string[] = kubelets.map(({ name }) => name);
 
 /** Whether this is the name of one of these units. */
 export function isKubelet(name: unknown): name is string {
-  return kubelets.some((one) => one.name === name);
+  return kubelets.some((kubelet) => kubelet.name === name);
 }
 
 /**
@@ -37,15 +37,18 @@ export function isKubelet(name: unknown): name is string {
 export function activeUnit(
   states: readonly UnitState[],
 ): Readonly<{ name: string }> | Readonly<{ unfound: string; several: boolean }> {
-  const active = states.filter((one) => one.active === "active" || one.active === "reloading");
+  const active = states.filter(
+    (state) => state.active === "active" || state.active === "reloading",
+  );
   const [only] = active;
   if (only !== undefined && active.length === 1) return { name: only.name };
   if (only !== undefined)
     return { unfound: `${active.map(({ name }) => name).join(" and ")} are active`, several: true };
-  const there = states
+  const loaded = states
     .filter(({ load }) => load === "loaded")
     .map(({ name, active: state }) => `${name} is ${state}`);
-  const unfound = there.length > 0 ? there.join(", ") : `none of ${kubeletUnits.join(", ")} exists`;
+  const unfound =
+    loaded.length > 0 ? loaded.join(", ") : `none of ${kubeletUnits.join(", ")} exists`;
   return { unfound, several: false };
 }
 
@@ -59,6 +62,6 @@ export function policyFor(
   flags: Readonly<{ restart: Policy; restartControlPlane: Policy }>,
   unit: string | undefined,
 ): Policy {
-  const carries = kubelets.some((one) => one.name === unit && one.hasControlPlane);
+  const carries = kubelets.some((kubelet) => kubelet.name === unit && kubelet.hasControlPlane);
   return flags.restart === "Always" && carries ? flags.restartControlPlane : flags.restart;
 }

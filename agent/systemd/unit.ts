@@ -143,7 +143,7 @@ function number(value: unknown): number {
 
 function hex(value: unknown): string {
   const bytes =
-    Array.isArray(value) && value.every((one) => typeof one === "number")
+    Array.isArray(value) && value.every((byte) => typeof byte === "number")
       ? Buffer.from(value)
       : value;
   return bytes instanceof Uint8Array ? Buffer.from(bytes).toString("hex") : "";

@@ -122,7 +122,7 @@ async function untilReal(
 ): Promise<void> {
   const fits = ({ object, gone }: { object: V1Secret; gone: boolean }) =>
     !gone && contentOf(object) === content;
-  await Promise.all(targets.map((one) => one.first("the content", fits, since, 60)));
+  await Promise.all(targets.map((target) => target.first("the content", fits, since, 60)));
 }
 
 const nameOf = (index: number): string => `guest-${index}`;

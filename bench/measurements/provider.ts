@@ -37,7 +37,7 @@ export const provider: Measurement = {
         seconds.push(await rotate(testbed));
       }
       const after = await alive(testbed);
-      lost += before.filter((one) => !after.includes(one)).length;
+      lost += before.filter((pod) => !after.includes(pod)).length;
     }
     await isPulled(testbed);
     await testbed.install();
@@ -81,7 +81,9 @@ async function rotate(testbed: Testbed): Promise<number> {
   const { auth } = registry.auth(user);
   const [, password = ""] = Buffer.from(auth, "base64").toString().split(":");
   const over = new AbortController();
-  const arrivals = Promise.all(testbed.nodes.map((one) => answerWith(one, password, over.signal)));
+  const arrivals = Promise.all(
+    testbed.nodes.map((testbedNode) => answerWith(testbedNode, password, over.signal)),
+  );
   try {
     const { begun } = await putAndWait(testbed, registry.document(user));
     return (Math.max(...(await arrivals)) - begun) / 1000;
@@ -116,9 +118,12 @@ async function alive({ api, nodes }: Testbed): Promise<string[]> {
 async function isPulled(testbed: Testbed): Promise<void> {
   const number = Date.now();
   const image = await testbed.cluster.pushApp(`team/app:provider-${number}`);
-  const name = (one: TestbedNode) => `provider-${number}-${one.node.name}`;
-  await testbed.cluster.apply(...testbed.nodes.map((one) => podOn(one.node, name(one), image)));
-  for (const one of testbed.nodes) await untilState(testbed.cluster, name(one), "Running");
+  const name = (testbedNode: TestbedNode) => `provider-${number}-${testbedNode.node.name}`;
+  await testbed.cluster.apply(
+    ...testbed.nodes.map((testbedNode) => podOn(testbedNode.node, name(testbedNode), image)),
+  );
+  for (const testbedNode of testbed.nodes)
+    await untilState(testbed.cluster, name(testbedNode), "Running");
   const pods = testbed.nodes.map(name);
   await testbed.cluster.kubectl("delete", "pods", "-n", "default", ...pods);
 }

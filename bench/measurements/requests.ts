@@ -30,7 +30,7 @@ export const requests: Measurement = {
     const row = (what: string, key: "writes" | "nodes", atMost: number) =>
       measure(
         { name: `three nodes one at a time, ${what}`, unit: "requests", atMost },
-        counts.map((one) => one[key]),
+        counts.map((count) => count[key]),
       );
     return [
       row("patches of a pod, or status writes in a second if they are more", "writes", 1),

@@ -94,7 +94,7 @@ async function ofOneByOne(bench: Bench): Promise<BenchResult> {
       const each: number[] = [];
       for (const index of testbed.nodes.keys())
         each.push((await bareRestart(testbed, index)).took / 1000);
-      return each.reduce((sum, one) => sum + one, 0) / each.length;
+      return each.reduce((sum, duration) => sum + duration, 0) / each.length;
     },
   );
   bench.picture("rollout", await drawRollout(testbed));

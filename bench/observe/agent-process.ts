@@ -27,11 +27,11 @@ export function processOn(
   words: string,
 ): number | undefined {
   const group = `/gps${slotOf(testbed.cluster)}/${node.name}/`;
-  const found = readdirSync("/proc")
+  const pids = readdirSync("/proc")
     .map(Number)
     .filter((pid) => pid > 0 && read(`/proc/${pid}/cmdline`).includes(words))
     .filter((pid) => read(`/proc/${pid}/cgroup`).includes(group));
-  return found.length === 0 ? undefined : Math.max(...found);
+  return pids.length === 0 ? undefined : Math.max(...pids);
 }
 
 /** Undefined if the process has ended. */
@@ -57,7 +57,7 @@ export function cpuOf(pid: number): number {
   const nanoseconds = tasks.map((task) =>
     Number(read(`/proc/${pid}/task/${task}/schedstat`).split(" ")[0] ?? 0),
   );
-  return nanoseconds.reduce((sum, one) => sum + one, 0) / 1e9;
+  return nanoseconds.reduce((sum, taskTime) => sum + taskTime, 0) / 1e9;
 }
 
 /** The directory of the container's memory cgroup, in cgroup v1 or v2. */
@@ -66,10 +66,10 @@ function memoryGroup(pid: number): string | undefined {
     const [, controllers = "", path = ""] = line.split(":");
     const roots = controllers.split(",").includes("memory") ? ["/sys/fs/cgroup/memory"] : [];
     if (controllers === "") roots.push("/sys/fs/cgroup", "/sys/fs/cgroup/unified");
-    const found = roots
+    const directory = roots
       .map((root) => join(root, path))
       .find((group) => existsSync(join(group, "memory.stat")));
-    if (found !== undefined) return found;
+    if (directory !== undefined) return directory;
   }
   return undefined;
 }

@@ -13,6 +13,9 @@ const controller = `system:serviceaccount:${names.namespace}:global-pull-secret-
  */
 export function controllersSince(cluster: Cluster, after: number): readonly AuditedRequest[] {
   return auditOf(cluster, { after }).filter(
-    (one) => one.user === controller && one.group !== "coordination.k8s.io" && !keepsWatch(one),
+    (request) =>
+      request.user === controller &&
+      request.group !== "coordination.k8s.io" &&
+      !keepsWatch(request),
   );
 }

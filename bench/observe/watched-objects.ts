@@ -42,8 +42,8 @@ export class WatchedObjects<T> implements Disposable {
   ): Promise<Sighting<T>> {
     const deadline = Date.now() + timeout * 1000;
     for (;;) {
-      const found = this.seen.find((sighting) => sighting.at >= since && fits(sighting));
-      if (found !== undefined) return found;
+      const match = this.seen.find((sighting) => sighting.at >= since && fits(sighting));
+      if (match !== undefined) return match;
       if (Date.now() > deadline) throw new Error(`waited ${timeout} s in vain for ${what}`);
       await this.#next();
     }

@@ -16,7 +16,7 @@ export type Chart = Readonly<{
   marks?: readonly Readonly<{ name: string; y: number }>[];
 }>;
 
-const frame: Frame = { width: 760, height: 380, left: 64, right: 150, top: 44, bottom: 52 };
+const frame: Frame = { width: 760, height: 380, leftMargin: 64, right: 150, top: 44, bottom: 52 };
 
 export function drawLines(chart: Chart): string {
   const { lines, marks = [] } = chart;
@@ -25,7 +25,7 @@ export function drawLines(chart: Chart): string {
   const ys = [...all.map(([, y]) => y), ...marks.map(({ y }) => y)];
   const [xTicks, yTicks] = [ticks(Math.max(...xs), 8), ticks(Math.max(...ys), 8)];
   const [right, bottom] = [frame.width - frame.right, frame.height - frame.bottom];
-  const x = linear([xTicks[0] ?? 0, xTicks.at(-1) ?? 1], [frame.left, right]);
+  const x = linear([xTicks[0] ?? 0, xTicks.at(-1) ?? 1], [frame.leftMargin, right]);
   const y = linear([yTicks[0] ?? 0, yTicks.at(-1) ?? 1], [bottom, frame.top]);
   const grid = 'stroke="#ddd"';
   return document(frame, chart.title, [
@@ -34,16 +34,16 @@ export function drawLines(chart: Chart): string {
       text(x(tick), bottom + 18, number(tick), 'text-anchor="middle"'),
     ]),
     ...yTicks.flatMap((tick) => [
-      line(frame.left, y(tick), right, y(tick), grid),
-      text(frame.left - 8, y(tick) + 4, number(tick), 'text-anchor="end"'),
+      line(frame.leftMargin, y(tick), right, y(tick), grid),
+      text(frame.leftMargin - 8, y(tick) + 4, number(tick), 'text-anchor="end"'),
     ]),
-    text((frame.left + right) / 2, frame.height - 14, chart.x, 'text-anchor="middle"'),
-    text(frame.left - 8, frame.top - 8, chart.y, 'text-anchor="end"'),
+    text((frame.leftMargin + right) / 2, frame.height - 14, chart.x, 'text-anchor="middle"'),
+    text(frame.leftMargin - 8, frame.top - 8, chart.y, 'text-anchor="end"'),
     ...marks.flatMap(({ name, y: at }) => [
-      line(frame.left, y(at), right, y(at), 'stroke="#555" stroke-dasharray="5 4"'),
+      line(frame.leftMargin, y(at), right, y(at), 'stroke="#555" stroke-dasharray="5 4"'),
       text(right - 8, y(at) - 6, name, 'text-anchor="end" fill="#555"'),
     ]),
-    ...lines.map((one, index) => drawLine(one, index, x, y)),
+    ...lines.map((series, index) => drawLine(series, index, x, y)),
     ...lines.flatMap(({ name }, index) => {
       const at = frame.top + 14 + index * 20;
       const colour = `stroke="${palette[index % palette.length]}" stroke-width="3"`;

@@ -26,7 +26,7 @@ const spans = [
   ["healthz", "ready", "probation, proof"],
 ] as const;
 
-const frame: Frame = { width: 860, height: 0, left: 70, right: 24, top: 62, bottom: 50 };
+const frame: Frame = { width: 860, height: 0, leftMargin: 70, right: 24, top: 62, bottom: 50 };
 
 /** Makes one change on the testbed, one node at a time, and draws it. */
 export async function drawRollout(testbed: Testbed): Promise<string> {
@@ -35,15 +35,15 @@ export async function drawRollout(testbed: Testbed): Promise<string> {
 }
 
 /** Pure part: bars from left to right, one row for each node, in rollout order. */
-export function drawSteps(found: readonly Steps[]): string {
-  const rows = found.toSorted((a, b) => a.grant - b.grant);
+export function drawSteps(steps: readonly Steps[]): string {
+  const rows = steps.toSorted((a, b) => a.grant - b.grant);
   const height = frame.top + rows.length * 34 + frame.bottom;
   const [right, bottom] = [frame.width - frame.right, height - frame.bottom];
   const marks = ticks(Math.max(...rows.map(({ ready }) => ready)), 10);
-  const x = linear([0, marks.at(-1) ?? 1], [frame.left, right]);
+  const x = linear([0, marks.at(-1) ?? 1], [frame.leftMargin, right]);
   return document({ ...frame, height }, "One rollout, one node at a time", [
     ...spans.flatMap(([, , name], index) => {
-      const at = frame.left + index * 180;
+      const at = frame.leftMargin + index * 180;
       return [
         `<rect x="${at}" y="36" width="12" height="12" ${swatch(index)}/>`,
         text(at + 17, 47, name),
@@ -54,7 +54,7 @@ export function drawSteps(found: readonly Steps[]): string {
       text(x(mark), bottom + 18, String(mark), 'text-anchor="middle"'),
     ]),
     text(
-      (frame.left + right) / 2,
+      (frame.leftMargin + right) / 2,
       height - 12,
       "seconds since additional-pull-secret was written",
       'text-anchor="middle"',
@@ -68,7 +68,7 @@ function drawRow(row: Steps, y: number, x: (seconds: number) => number): string 
     const width = Math.max(0, x(row[to]) - x(row[from]));
     return `<rect x="${x(row[from]).toFixed(1)}" y="${y}" width="${width.toFixed(1)}" height="20" ${swatch(span)}/>`;
   });
-  return [text(frame.left - 8, y + 15, row.node, 'text-anchor="end"'), ...bars].join("\n");
+  return [text(frame.leftMargin - 8, y + 15, row.node, 'text-anchor="end"'), ...bars].join("\n");
 }
 
 function swatch(index: number): string {

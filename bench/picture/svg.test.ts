@@ -13,10 +13,10 @@ test("chooses round ticks from 0 that reach the largest value", () => {
   assert.deepEqual(ticks(0.3), [0, 0.1, 0.2, 0.3]);
   fc.assert(
     fc.property(fc.double({ min: 1e-6, max: 1e9, noNaN: true }), (most) => {
-      const found = ticks(most);
-      assert.equal(found[0], 0);
-      assert.ok((found.at(-1) ?? 0) >= most * 0.998, `${found} for ${most}`);
-      assert.ok(found.length >= 3 && found.length <= 8, `${found} for ${most}`);
+      const marks = ticks(most);
+      assert.equal(marks[0], 0);
+      assert.ok((marks.at(-1) ?? 0) >= most * 0.998, `${marks} for ${most}`);
+      assert.ok(marks.length >= 3 && marks.length <= 8, `${marks} for ${most}`);
     }),
   );
 });

@@ -6,7 +6,7 @@ export const palette = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "
 export type Frame = Readonly<{
   width: number;
   height: number;
-  left: number;
+  leftMargin: number;
   right: number;
   top: number;
   bottom: number;

@@ -22,11 +22,11 @@ export const agentCpu: Measurement = {
   run: async (bench) => {
     const testbed = await bench.real(1);
     await calm();
-    const [one] = testbed.nodes;
-    if (one === undefined) throw new Error("no node");
+    const [testbedNode] = testbed.nodes;
+    if (testbedNode === undefined) throw new Error("no node");
     const minutes = bench.quick ? 6 : 12;
     const half = minutes * 30_000;
-    const [agent, bare] = await startBoth(testbed, one);
+    const [agent, bare] = await startBoth(testbed, testbedNode);
     const used = (): readonly [number, number] => [cpuOf(agent), cpuOf(bare)];
     await sleep(half);
     const [middle, since] = [used(), performance.now()];
@@ -43,16 +43,19 @@ export const agentCpu: Measurement = {
 };
 
 /** Starts a new agent and a bare Node process; returns their process ids. */
-async function startBoth(testbed: Testbed, one: TestbedNode): Promise<readonly [number, number]> {
-  const old = agentOn(testbed, one);
+async function startBoth(
+  testbed: Testbed,
+  testbedNode: TestbedNode,
+): Promise<readonly [number, number]> {
+  const old = agentOn(testbed, testbedNode);
   const its = ["-n", names.namespace, "-l", `name=${names.agentName}`];
   await testbed.cluster.kubectl("delete", "pod", ...its, "--wait=false");
   const agent = await until("a new agent runs", () => {
-    const found = agentOn(testbed, one);
-    return found === old ? undefined : found;
+    const pid = agentOn(testbed, testbedNode);
+    return pid === old ? undefined : pid;
   });
-  await startBare(testbed, one);
-  const bare = processOn(testbed, one, String(barePort));
+  await startBare(testbed, testbedNode);
+  const bare = processOn(testbed, testbedNode, String(barePort));
   if (bare === undefined) throw new Error("no bare server runs");
   return [agent, bare];
 }

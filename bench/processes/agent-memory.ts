@@ -49,8 +49,8 @@ export const agentMemory: Measurement = {
 };
 
 function present(testbed: Testbed): Memory {
-  const [one] = testbed.nodes;
-  const pid = one && agentOn(testbed, one);
+  const [testbedNode] = testbed.nodes;
+  const pid = testbedNode && agentOn(testbed, testbedNode);
   const memory = pid === undefined ? undefined : memoryOf(pid);
   if (memory === undefined) throw new Error("no agent runs");
   return memory;
@@ -62,7 +62,7 @@ function present(testbed: Testbed): Memory {
  */
 async function sampled(testbed: Testbed, work: () => Promise<unknown>): Promise<Sample[]> {
   const samples: Sample[] = [];
-  const [one] = testbed.nodes;
+  const [testbedNode] = testbed.nodes;
   const over = new AbortController();
   const working = work()
     .then(() => sleep(3000))
@@ -73,7 +73,8 @@ async function sampled(testbed: Testbed, work: () => Promise<unknown>): Promise<
   while (!over.signal.aborted) {
     await sleep(20);
     // Searches all processes, which is expensive, only if the known process is gone.
-    if (pid === undefined || memoryOf(pid) === undefined) pid = one && agentOn(testbed, one);
+    if (pid === undefined || memoryOf(pid) === undefined)
+      pid = testbedNode && agentOn(testbed, testbedNode);
     const memory = pid === undefined ? undefined : memoryOf(pid);
     if (memory !== undefined && pid !== undefined) samples.push({ ...memory, pid, at: Date.now() });
   }

@@ -252,7 +252,7 @@ async function quicken(cluster: Cluster): Promise<void> {
     const pids = new Set(hubGroups(cluster).flatMap(processes));
     const commandLine = (pid: number) =>
       readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").slice(0, -1);
-    const pid = [...pids].find((one) => commandLine(one)[0]?.endsWith(`/${name}`));
+    const pid = [...pids].find((candidate) => commandLine(candidate)[0]?.endsWith(`/${name}`));
     if (pid === undefined) throw new Error(`${name} does not run`);
     const argv = commandLine(pid);
     process.kill(pid, "SIGKILL");

@@ -51,7 +51,7 @@ export async function sampleWindow(
     const states = driver.model.nodes.map((node) =>
       stateOf(node, sought, driver.reported(node.pods.at(-1)), now),
     );
-    const count = (state: WindowState) => states.filter((one) => one === state).length;
+    const count = (state: WindowState) => states.filter((other) => other === state).length;
     const [open, waiting] = [count("open"), count("waiting")];
     isWide ||= open > 1;
     if (isWide && waiting > 0) shares.push(Math.min(1, open / Math.min(size, open + waiting)));

@@ -9,9 +9,9 @@ export async function bareRestart(
   testbed: Testbed,
   index: number,
 ): Promise<Readonly<{ took: number; silent: number }>> {
-  const one = testbed.nodes[index];
-  if (one === undefined) throw new Error(`there is no node ${index}`);
-  const { node, healthz } = one;
+  const testbedNode = testbed.nodes[index];
+  if (testbedNode === undefined) throw new Error(`there is no node ${index}`);
+  const { node, healthz } = testbedNode;
   const begun = Date.now();
   await node.exec(["systemctl", "restart", "kubelet.service"]);
   const took = (await healthz.backAfter(begun)) - begun;

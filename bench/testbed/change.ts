@@ -112,10 +112,10 @@ export async function ensureInForce(testbed: Testbed): Promise<void> {
   const { api, nodes } = testbed;
   const agents = { labelSelector: "name=global-pull-secret-syncer" };
   await until("every node has it", async () => {
-    const found: V1Pod[] = [];
+    const pods: V1Pod[] = [];
     const path = "/api/v1/namespaces/kube-system/pods";
-    await api.pages<V1Pod>(path, agents, (items) => void found.push(...items));
-    const ready = found.filter(({ status }) =>
+    await api.pages<V1Pod>(path, agents, (items) => void pods.push(...items));
+    const ready = pods.filter(({ status }) =>
       status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True"),
     );
     return (

@@ -81,9 +81,9 @@ export class Testbed implements Disposable {
     delivery: DeliverySpec = { mode: "Restart" },
     ...flags: readonly string[]
   ) {
-    const wanted = JSON.stringify([maxUnavailable, delivery, flags]);
-    if (this.#installed === wanted) return;
-    this.#installed = wanted;
+    const configuration = JSON.stringify([maxUnavailable, delivery, flags]);
+    if (this.#installed === configuration) return;
+    this.#installed = configuration;
     const settings = { rollout: { maxUnavailable, probation: `${probationSeconds}s` }, delivery };
     await installProduct(this.cluster, {
       args: ["--delivery-modes=Restart,Reread,CredentialProvider", ...flags],

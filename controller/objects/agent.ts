@@ -23,8 +23,8 @@ const linux = { label: "kubernetes.io/os", value: "linux" };
 export const nodeSelector = { [linux.label]: linux.value };
 
 export function affinityOf({ pod }: Agent): V1Affinity | undefined {
-  const matchExpressions = pod.nodes.requirements.map(({ values, ...one }) => ({
-    ...one,
+  const matchExpressions = pod.nodes.requirements.map(({ values, ...requirement }) => ({
+    ...requirement,
     ...(values && { values: [...values] }),
   }));
   if (matchExpressions.length === 0) return undefined;

@@ -114,8 +114,8 @@ test("probes every second after the first, on the loopback, at the agent's port"
 });
 
 test("names the template in the probe, so that no agent of another template can answer the probe", () => {
-  const probed = (one: Agent) =>
-    daemonSet(one).spec?.template.spec?.containers[0]?.readinessProbe?.httpGet?.path;
+  const probed = (agent: Agent) =>
+    daemonSet(agent).spec?.template.spec?.containers[0]?.readinessProbe?.httpGet?.path;
   const other = { ...agent, image: "example.com/gps:2" };
   assert.equal(probed(agent), `/readyz?template=${templateDigest(agent)}`);
   assert.equal(probed(other), `/readyz?template=${templateDigest(other)}`);
@@ -137,8 +137,8 @@ test("passes the probation to the agent, and sets minReadySeconds to 3 s", () =>
   assert.equal(daemonSet({ ...agent, probationSeconds: 30 }).spec?.minReadySeconds, 3);
 });
 
-const digestIn = (one: Agent, live?: V1DaemonSet) =>
-  daemonSet(one, live).spec?.template.metadata?.annotations?.["globalpullsecret.io/template"];
+const digestIn = (agent: Agent, live?: V1DaemonSet) =>
+  daemonSet(agent, live).spec?.template.metadata?.annotations?.["globalpullsecret.io/template"];
 
 test("changes the template digest when the agent changes, but not when the selected nodes change", () => {
   assert.equal(digestIn(agent), templateDigest(agent));
@@ -248,8 +248,8 @@ const providers = (["All", "Annotated"] as const).map(
 for (const delivery of providers)
   test(`gives agents of mode CredentialProvider the scope ${delivery.scope}, and no access to systemd`, () => {
     const { args = [] } = podOf({ delivery })?.containers[0] ?? {};
-    const given = (flag: string) => args[args.indexOf(flag) + 1];
-    assert.deepEqual(["--delivery", "--scope", "--restart"].map(given), [
+    const argumentAfter = (flag: string) => args[args.indexOf(flag) + 1];
+    assert.deepEqual(["--delivery", "--scope", "--restart"].map(argumentAfter), [
       "CredentialProvider",
       delivery.scope,
       "Never",

@@ -48,9 +48,9 @@ export function daemonSet(agent: Agent, live?: V1DaemonSet): V1DaemonSet {
  * agent, is left out.
  */
 export function templateDigest(agent: Agent): string {
-  const metadata = [labelsOf(agent), agent.pod.annotations].map((one) =>
+  const metadata = [labelsOf(agent), agent.pod.annotations].map((fields) =>
     // Sorted, because the order of the installer's flags must not change the digest.
-    Object.entries(one).toSorted(([a], [b]) => (a < b ? -1 : 1)),
+    Object.entries(fields).toSorted(([a], [b]) => (a < b ? -1 : 1)),
   );
   return createHash("sha256")
     .update(JSON.stringify([metadata, podSpec(agent, "")]))

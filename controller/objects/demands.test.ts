@@ -9,91 +9,99 @@ import { globalSecret } from "./global-secret.ts";
 
 const set = () => daemonSet(agent);
 
-type Edit = (made: V1DaemonSet) => void;
+type Edit = (daemonSet: V1DaemonSet) => void;
 const pod = ({ spec }: V1DaemonSet) => spec?.template.spec ?? assert.fail();
-const projected = (made: V1DaemonSet) =>
-  pod(made).volumes?.find(({ name }) => name === "global-pull-secret")?.projected?.sources ??
+const projected = (daemonSet: V1DaemonSet) =>
+  pod(daemonSet).volumes?.find(({ name }) => name === "global-pull-secret")?.projected?.sources ??
   assert.fail();
-const first = (made: V1DaemonSet) => pod(made).containers[0] ?? assert.fail();
+const first = (daemonSet: V1DaemonSet) => pod(daemonSet).containers[0] ?? assert.fail();
 
 const tolerated: readonly (readonly [sentence: string, edit: Edit])[] = [
-  ["another image", (made) => (first(made).image = "informer.example/agent:1")],
+  ["another image", (daemonSet) => (first(daemonSet).image = "informer.example/agent:1")],
   [
     "an additional variable",
-    (made) => first(made).env?.unshift({ name: "HTTPS_PROXY", value: "http://p" }),
+    (daemonSet) => first(daemonSet).env?.unshift({ name: "HTTPS_PROXY", value: "http://p" }),
   ],
   [
     "an additional mount and its volume",
-    (made) => {
-      first(made).volumeMounts?.push({ name: "ca", mountPath: "/ca" });
-      pod(made).volumes?.unshift({ name: "ca", emptyDir: {} });
+    (daemonSet) => {
+      first(daemonSet).volumeMounts?.push({ name: "ca", mountPath: "/ca" });
+      pod(daemonSet).volumes?.unshift({ name: "ca", emptyDir: {} });
     },
   ],
-  ["a container beside the agent", (made) => pod(made).containers.unshift({ name: "proxy" })],
-  ["other tolerations", (made) => (pod(made).tolerations = [])],
+  [
+    "a container beside the agent",
+    (daemonSet) => pod(daemonSet).containers.unshift({ name: "proxy" }),
+  ],
+  ["other tolerations", (daemonSet) => (pod(daemonSet).tolerations = [])],
   [
     "additional labels and annotations",
-    (made) => {
-      Object.assign(made.metadata ?? {}, { labels: { team: "x" } });
-      Object.assign(made.spec?.template.metadata?.annotations ?? {}, { cost: "shared" });
+    (daemonSet) => {
+      Object.assign(daemonSet.metadata ?? {}, { labels: { team: "x" } });
+      Object.assign(daemonSet.spec?.template.metadata?.annotations ?? {}, { cost: "shared" });
     },
   ],
-  ["other resources", (made) => (first(made).resources = {})],
+  ["other resources", (daemonSet) => (first(daemonSet).resources = {})],
 ];
 for (const [sentence, edit] of tolerated) {
   test(`allows admission to give the agents ${sentence}`, () => {
-    const made = structuredClone(set());
-    edit(made);
-    demand(owned.daemonSet, set(), made);
+    const daemonSet = structuredClone(set());
+    edit(daemonSet);
+    demand(owned.daemonSet, set(), daemonSet);
   });
 }
 
-const annotationsOf = (made: V1DaemonSet) => made.spec?.template.metadata?.annotations ?? {};
+const annotationsOf = (daemonSet: V1DaemonSet) =>
+  daemonSet.spec?.template.metadata?.annotations ?? {};
 const refused: readonly (readonly [sentence: string, edit: Edit, field: string])[] = [
   [
     "remove the digest from the template",
-    (made) => void delete annotationsOf(made)["globalpullsecret.io/template"],
+    (daemonSet) => void delete annotationsOf(daemonSet)["globalpullsecret.io/template"],
     "template",
   ],
   [
     "change the mode in the template",
-    (made) => (annotationsOf(made)["globalpullsecret.io/mode"] = "Reread"),
+    (daemonSet) => (annotationsOf(daemonSet)["globalpullsecret.io/mode"] = "Reread"),
     "mode",
   ],
   [
     "let the DaemonSet controller replace pods",
-    (made) => Object.assign(made.spec?.updateStrategy ?? {}, { type: "RollingUpdate" }),
+    (daemonSet) => Object.assign(daemonSet.spec?.updateStrategy ?? {}, { type: "RollingUpdate" }),
     "updateStrategy.type",
   ],
   [
     "shorten the probation",
-    (made) => Object.assign(made.spec ?? {}, { minReadySeconds: 0 }),
+    (daemonSet) => Object.assign(daemonSet.spec ?? {}, { minReadySeconds: 0 }),
     "minReadySeconds",
   ],
-  ["give the agent another command", (made) => (first(made).command = ["sh"]), "command"],
+  ["give the agent another command", (daemonSet) => (first(daemonSet).command = ["sh"]), "command"],
   [
     "set another node for the agent",
-    (made) => (first(made).env = [{ name: "NODE_NAME", value: "other" }]),
+    (daemonSet) => (first(daemonSet).env = [{ name: "NODE_NAME", value: "other" }]),
     "env[NODE_NAME]",
   ],
-  ["remove the probe", (made) => void delete first(made).readinessProbe, "readinessProbe"],
+  [
+    "remove the probe",
+    (daemonSet) => void delete first(daemonSet).readinessProbe,
+    "readinessProbe",
+  ],
   [
     "mount another Secret",
-    (made) => Object.assign(projected(made)[0]?.secret ?? assert.fail(), { name: "x" }),
+    (daemonSet) => Object.assign(projected(daemonSet)[0]?.secret ?? assert.fail(), { name: "x" }),
     "volumes[global-pull-secret]",
   ],
   [
     "remove the grant from the volume",
-    (made) => void projected(made).pop(),
+    (daemonSet) => void projected(daemonSet).pop(),
     "volumes[global-pull-secret]",
   ],
 ];
 for (const [sentence, edit, field] of refused) {
   test(`does not allow admission to ${sentence}`, () => {
-    const made = structuredClone(set());
-    edit(made);
+    const daemonSet = structuredClone(set());
+    edit(daemonSet);
     assert.throws(
-      () => demand(owned.daemonSet, set(), made),
+      () => demand(owned.daemonSet, set(), daemonSet),
       (error) => error instanceof AdmissionError && error.message.includes(field),
     );
   });
@@ -139,10 +147,10 @@ const others: readonly (readonly [
 ];
 for (const [sentence, path, declared, edit, fine] of others) {
   test(`${fine ? "allows" : "does not allow"} this change of a Secret or RoleBinding by admission: ${sentence}`, () => {
-    const made = { ...declared, ...edit };
-    if (fine) return demand(path, declared, made);
+    const object = { ...declared, ...edit };
+    if (fine) return demand(path, declared, object);
     assert.throws(
-      () => demand(path, declared, made),
+      () => demand(path, declared, object),
       (error) => error instanceof AdmissionError && !/cGxh|e30|planted/.test(error.message),
     );
   });

@@ -36,9 +36,9 @@ const contents = fc.record({
   document: fc.string({ unit: "grapheme" }),
   sources: fc
     .dictionary(fc.string(), fc.constantFrom("original", "additional"))
-    .map((one) => JSON.stringify(one)),
+    .map((suppliers) => JSON.stringify(suppliers)),
   intent: fc.constantFrom("apply" as const, "release" as const),
-  salt: fc.uint8Array({ minLength: 32, maxLength: 32 }).map((one) => Buffer.from(one)),
+  salt: fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => Buffer.from(bytes)),
 });
 
 test("law: reads back its own writes, and always has all keys of both slots", () => {
@@ -50,8 +50,8 @@ test("law: reads back its own writes, and always has all keys of both slots", ()
       fc.double({ min: 0, max: 1, noNaN: true }),
       fc.constantFrom(...publishedModes),
       fc.integer({ min: 1, max: 4e9 }),
-      (one, other, revision, part, mode, publishedAt) => {
-        const newest = { ...one, revision };
+      (content, other, revision, part, mode, publishedAt) => {
+        const newest = { ...content, revision };
         const before = Math.floor(part * revision);
         const served =
           before === 0 ? "nothing" : before === revision ? newest : { ...other, revision: before };
@@ -153,11 +153,11 @@ test("computes no digest for content without a usable salt", () => {
 
 const manager = "global-pull-secret-controller";
 const fields = (keys: readonly string[]) => ({
-  "f:data": Object.fromEntries(keys.map((one) => [`f:${one}`, {}])),
+  "f:data": Object.fromEntries(keys.map((key) => [`f:${key}`, {}])),
 });
 /** The Secret, with one key that another client wrote. */
 function written(key: string | undefined, data = globalSecret(declared()).data ?? {}): V1Secret {
-  const ours = Object.keys(data).filter((one) => one !== key);
+  const ours = Object.keys(data).filter((dataKey) => dataKey !== key);
   return {
     data,
     metadata: {
@@ -179,8 +179,8 @@ for (const key of allKeys)
 test("finds an edit when another client removed a key of the newest content", () => {
   const { data = {} } = globalSecret(declared());
   for (const key of ["salt", "intent", "sources", "revision"]) {
-    const { [key]: _, ...left } = data;
-    assert.equal(isEdited(written(undefined, left)), true, key);
+    const { [key]: _, ...rest } = data;
+    assert.equal(isEdited(written(undefined, rest)), true, key);
   }
 });
 

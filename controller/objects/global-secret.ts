@@ -71,7 +71,7 @@ export function readPublished(secret: V1Secret | undefined): Published | undefin
   const at = Date.parse(secret?.metadata?.annotations?.[annotations.published] ?? "");
   return {
     ...newest,
-    mode: publishedModes.find((one) => one === mode),
+    mode: publishedModes.find((candidate) => candidate === mode),
     served: readServed(secret, newest),
     publishedAt: Number.isNaN(at) ? 0 : at / 1000,
   };

@@ -42,7 +42,7 @@ test("law: never throws, whatever the Secret contains", () => {
   const value = fc.oneof(
     fc.base64String(),
     fc.string(),
-    fc.jsonValue().map((one) => btoa(encodeURI(JSON.stringify(one)))),
+    fc.jsonValue().map((jsonValue) => btoa(encodeURI(JSON.stringify(jsonValue)))),
   );
   fc.assert(fc.property(fc.dictionary(key, value), (data) => void readState({ data })));
   for (const secret of [undefined, {}]) {
@@ -118,8 +118,8 @@ test("writes an existing state only if it still has the version that was read", 
 test("sends nothing when nothing changed, whatever keys others added", async () => {
   const { asked, cluster } = scripted();
   const state = { ...noState, rollout, accepted: { additional: "{}" } };
-  const found = live(state, { data: { ...stateSecret(state).data, theirs: "eA==" } });
-  assert.equal(await writeState(cluster, found, state), found);
+  const secret = live(state, { data: { ...stateSecret(state).data, theirs: "eA==" } });
+  assert.equal(await writeState(cluster, secret, state), secret);
   assert.deepEqual(asked, []);
 });
 

@@ -173,10 +173,10 @@ const wrong: readonly (readonly [argv: string, error: string])[] = [
   ],
   ["--probe-port 2000 --probe-port 2001", "--probe-port: given 2 times; give it once"],
   ...["name=x", "app.kubernetes.io/managed-by=x", "controller-revision-hash=x"].map(
-    (given) =>
+    (label) =>
       [
-        `--agent-label ${given}`,
-        `--agent-label "${given}": is a label of this product; choose another name`,
+        `--agent-label ${label}`,
+        `--agent-label "${label}": is a label of this product; choose another name`,
       ] as const,
   ),
   ["--agent-label a=b/c", '--agent-label "a=b/c": has a value that is not valid for a label'],
@@ -204,10 +204,10 @@ const wrong: readonly (readonly [argv: string, error: string])[] = [
     '--agent-priority-class "High": is not a valid PriorityClass name (example: system-node-critical)',
   ],
   ...["memory", "memory=", "memory=0", "memory=1gb", "disk=1", "memory=1=2"].map(
-    (given) =>
+    (requests) =>
       [
-        `--agent-requests ${given}`,
-        `--agent-requests "${given}": is not a list of quantities of cpu, memory, ephemeral-storage (example: cpu=10m,memory=32Mi)`,
+        `--agent-requests ${requests}`,
+        `--agent-requests "${requests}": is not a list of quantities of cpu, memory, ephemeral-storage (example: cpu=10m,memory=32Mi)`,
       ] as const,
   ),
   [
@@ -241,9 +241,9 @@ const quantities: readonly (readonly [given: string, written: string])[] = [
   ["memory=200000k", "200M"],
   ["memory=134217728", "134217728"],
 ];
-for (const [given, written] of quantities)
-  test(`declares ${given} as the API server writes it`, () => {
-    const parsed = parseConfig([`--agent-limits=${given}`]);
+for (const [quantity, written] of quantities)
+  test(`declares ${quantity} as the API server writes it`, () => {
+    const parsed = parseConfig([`--agent-limits=${quantity}`]);
     assert.deepEqual(parsed.ok && Object.values(parsed.value.installed.agent.pod.limits), [
       written,
     ]);

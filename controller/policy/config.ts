@@ -32,8 +32,10 @@ const portsDiffer: Rule<typeof flags> = ({ "probe-port": probe, "healthz-port": 
     ? `--probe-port ${probe}: is already the kubelet's --healthz-port; choose another port`
     : undefined;
 
-const kubeconfigHasOriginal: Rule<typeof flags> = (given) =>
-  given["original-kubeconfig"] !== undefined && "original" in given && given.original === undefined
+const kubeconfigHasOriginal: Rule<typeof flags> = (flagValues) =>
+  flagValues["original-kubeconfig"] !== undefined &&
+  "original" in flagValues &&
+  flagValues.original === undefined
     ? "--original-kubeconfig: also needs --original NAMESPACE/NAME"
     : undefined;
 
@@ -41,8 +43,10 @@ const kubeconfigHasOriginal: Rule<typeof flags> = (given) =>
  * Refuses another namespace for the Lease of a controller that serves its own cluster. Two
  * controllers of one cluster, each with its own Lease, would both write.
  */
-const oneLease: Rule<typeof flags> = ({ namespace: own = namespace, ...given }) =>
-  own !== namespace && "guest-kubeconfig" in given && given["guest-kubeconfig"] === undefined
+const oneLease: Rule<typeof flags> = ({ namespace: own = namespace, ...flagValues }) =>
+  own !== namespace &&
+  "guest-kubeconfig" in flagValues &&
+  flagValues["guest-kubeconfig"] === undefined
     ? `--namespace: without --guest-kubeconfig, it must be ${namespace}`
     : undefined;
 
@@ -57,42 +61,42 @@ export function parseConfig(argv: readonly string[]): ParsedFlags<ControllerConf
   return read.ok ? { ok: true, value: toConfig(read.value) } : read;
 }
 
-function toConfig(given: TableValues<typeof flags>): ControllerConfig {
+function toConfig(flagValues: TableValues<typeof flags>): ControllerConfig {
   return {
-    installed: installedOf(given),
-    original: given.original,
-    originalKubeconfig: given["original-kubeconfig"],
-    guestKubeconfig: given["guest-kubeconfig"],
-    namespace: given.namespace,
-    image: given["agent-image"],
-    kubeconfig: given.kubeconfig,
-    listen: given.listen,
-    "log-level": given["log-level"],
+    installed: installedOf(flagValues),
+    original: flagValues.original,
+    originalKubeconfig: flagValues["original-kubeconfig"],
+    guestKubeconfig: flagValues["guest-kubeconfig"],
+    namespace: flagValues.namespace,
+    image: flagValues["agent-image"],
+    kubeconfig: flagValues.kubeconfig,
+    listen: flagValues.listen,
+    "log-level": flagValues["log-level"],
   };
 }
 
-function modesOf(given: TableValues<typeof flags>["delivery-modes"]): readonly DeliveryMode[] {
-  const modes = [...new Set(given.flat())];
+function modesOf(modeLists: TableValues<typeof flags>["delivery-modes"]): readonly DeliveryMode[] {
+  const modes = [...new Set(modeLists.flat())];
   return modes.length > 0 ? modes : standardModes;
 }
 
-function installedOf(given: TableValues<typeof flags>): Installed {
+function installedOf(flagValues: TableValues<typeof flags>): Installed {
   return {
-    protect: given.protect,
+    protect: flagValues.protect,
     limits: {
-      deliveryModes: modesOf(given["delivery-modes"]),
-      maxUnavailable: given["max-unavailable-limit"],
+      deliveryModes: modesOf(flagValues["delivery-modes"]),
+      maxUnavailable: flagValues["max-unavailable-limit"],
     },
     agent: {
-      restartControlPlane: given["restart-control-plane"],
-      kubeletUnit: given["kubelet-unit"],
-      kubeletDirectory: given["kubelet-directory"],
-      probePort: given["probe-port"],
-      healthzPort: given["healthz-port"],
-      healthzAddress: given["healthz-address"],
-      seLinuxType: given["selinux-type"],
-      appArmorProfile: given["apparmor-profile"],
-      pod: podOf(given),
+      restartControlPlane: flagValues["restart-control-plane"],
+      kubeletUnit: flagValues["kubelet-unit"],
+      kubeletDirectory: flagValues["kubelet-directory"],
+      probePort: flagValues["probe-port"],
+      healthzPort: flagValues["healthz-port"],
+      healthzAddress: flagValues["healthz-address"],
+      seLinuxType: flagValues["selinux-type"],
+      appArmorProfile: flagValues["apparmor-profile"],
+      pod: podOf(flagValues),
     },
   };
 }

@@ -67,14 +67,14 @@ export type Selector = Readonly<{ text: string; requirements: readonly Requireme
 const operators = { "=": "In", "==": "In", "!=": "NotIn", in: "In", notin: "NotIn" } as const;
 
 /** Reads expressions separated by commas. An empty text selects everything. */
-export function selector(given: string): Selector | Wrong {
-  const parts = given.trim() === "" ? [] : given.split(/,(?![^(]*\))/);
+export function selector(text: string): Selector | Wrong {
+  const parts = text.trim() === "" ? [] : text.split(/,(?![^(]*\))/);
   const requirements: Requirement[] = [];
   for (const part of parts) {
-    const one = requirement(part.trim());
-    if (one === undefined)
+    const parsed = requirement(part.trim());
+    if (parsed === undefined)
       return new Wrong("is not a label selector (example: 'zone in (a,b),!example.com/tainted')");
-    requirements.push(one);
+    requirements.push(parsed);
   }
   return { text: requirements.map(textOf).join(","), requirements };
 }
@@ -84,7 +84,7 @@ function requirement(part: string): Requirement | undefined {
   const [, key = "", sign = "", text = ""] =
     set ?? /^([^!=\s]+)\s*(==|!=|=)\s*(\S*)$/.exec(part) ?? [];
   if (sign in operators) {
-    const values = (set === null ? [text] : text.split(",")).map((one) => one.trim());
+    const values = (set === null ? [text] : text.split(",")).map((element) => element.trim());
     const operator = operators[sign as keyof typeof operators];
     return isKey(key) && values.every(isLabelValue) ? { key, operator, values } : undefined;
   }

@@ -56,15 +56,15 @@ export const podFlags = {
 
 type GivenFlags = TableValues<typeof podFlags>;
 
-export function podOf(given: GivenFlags): PodPolicy {
+export function podOf(flagValues: GivenFlags): PodPolicy {
   return {
-    labels: Object.fromEntries(given["agent-label"]),
-    annotations: Object.fromEntries(given["agent-annotation"]),
-    imagePullSecrets: given["agent-image-pull-secret"],
-    nodes: given["agent-node-selector"],
-    requests: given["agent-requests"],
-    limits: given["agent-limits"],
-    priorityClass: given["agent-priority-class"],
+    labels: Object.fromEntries(flagValues["agent-label"]),
+    annotations: Object.fromEntries(flagValues["agent-annotation"]),
+    imagePullSecrets: flagValues["agent-image-pull-secret"],
+    nodes: flagValues["agent-node-selector"],
+    requests: flagValues["agent-requests"],
+    limits: flagValues["agent-limits"],
+    priorityClass: flagValues["agent-priority-class"],
   };
 }
 
@@ -72,8 +72,8 @@ export function podOf(given: GivenFlags): PodPolicy {
  * Refuses resource requests above the resource limits. The API server would refuse the DaemonSet,
  * and no node would have an agent.
  */
-export const requestsFit: Rule<typeof podFlags> = (given) => {
-  const { "agent-requests": requests = {}, "agent-limits": most = {} } = given;
+export const requestsFit: Rule<typeof podFlags> = (flagValues) => {
+  const { "agent-requests": requests = {}, "agent-limits": most = {} } = flagValues;
   const name = resourceAboveLimit(requests, most);
   return name === undefined
     ? undefined

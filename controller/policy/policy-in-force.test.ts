@@ -64,17 +64,17 @@ test("F54: keeps an accepted spec's sources and other protected registries when 
   const sources = [{ name: "team-a", secretRef: { name: "team-a-pull" } }];
   const spec = { sources, protectedRegistries: ["quay.io", "*", "10.0.0.0/8"] };
   const read = readAccepted(installed, { policy: spec, sourcesFrom: "u" });
-  const found = inForce(installed, object(spec), read);
+  const outcome = inForce(installed, object(spec), read);
   assert.deepEqual(
-    found.problems.map((line) => line.replace(/;.*/, "")),
+    outcome.problems.map((line) => line.replace(/;.*/, "")),
     [
       "spec.protectedRegistries[1]: means only hosts without a dot, because * matches one part of a name",
       "spec.protectedRegistries[2]: is a range of addresses, which protects none of them",
     ],
   );
-  assert.deepEqual(found.policy.merge.protect, ["platform.example", "quay.io"]);
+  assert.deepEqual(outcome.policy.merge.protect, ["platform.example", "quay.io"]);
   assert.deepEqual(
-    found.policy.sources.map(({ name }) => name),
+    outcome.policy.sources.map(({ name }) => name),
     ["team-a"],
   );
 });
@@ -112,23 +112,23 @@ const limits: readonly (readonly [flags: string, spec: GlobalPullSecretSpec, bey
 for (const [flags, spec, beyond] of limits)
   test(`${JSON.stringify(spec)} is ${beyond ? "beyond" : "within"} ${flags}`, () => {
     const bounded = installedBy(...flags.split(" "));
-    const kept = {
+    const otherFields = {
       rollout: { minInterval: "7s" },
       delivery: { mode: bounded.limits.deliveryModes[0] },
     };
     const accepted = {
       ...allowedDefaults(bounded.limits),
-      ...kept,
+      ...otherFields,
       rollout: { ...allowedDefaults(bounded.limits).rollout, minInterval: "7s" },
     } as GlobalPullSecretSpec;
     const before = policyOf(bounded, accepted);
     assert.ok(before.ok);
-    const found = inForce(bounded, object(spec), remember(accepted));
-    assert.equal(found.problems.length, beyond ? 1 : 0);
+    const outcome = inForce(bounded, object(spec), remember(accepted));
+    assert.equal(outcome.problems.length, beyond ? 1 : 0);
     // The earlier policy stays as a whole, also after a restart, because the state records it.
-    if (beyond) assert.deepEqual(found.policy, before.policy);
-    const again = inForce(bounded, object(spec), found.accepted);
-    assert.deepEqual(again.policy, found.policy);
+    if (beyond) assert.deepEqual(outcome.policy, before.policy);
+    const again = inForce(bounded, object(spec), outcome.accepted);
+    assert.deepEqual(again.policy, outcome.policy);
   });
 
 test("law: keeps the default policy within any limits", () =>
@@ -151,9 +151,9 @@ test("law: keeps the default policy within any limits", () =>
 test("law: always has a policy, whatever is in the object or in the state", () =>
   fc.assert(
     fc.property(fc.jsonValue(), fc.jsonValue(), (spec, accepted) => {
-      const found = { metadata: {}, spec: spec ?? {} } as unknown as GlobalPullSecret;
-      const known = readAccepted(installed, { policy: accepted, sourcesFrom: "u" });
-      const { policy } = inForce(installed, found, known);
+      const globalPullSecret = { metadata: {}, spec: spec ?? {} } as unknown as GlobalPullSecret;
+      const acceptedSpec = readAccepted(installed, { policy: accepted, sourcesFrom: "u" });
+      const { policy } = inForce(installed, globalPullSecret, acceptedSpec);
       assert.ok(policy.merge.protect.includes("platform.example"));
     }),
   ));
@@ -164,13 +164,13 @@ test("keeps the last accepted policy during a pause, and reports that another po
   const same = { ...spec, managementState: "Paused" } as const;
   assert.equal(inForce(installed, object(same), accepted).waits, false);
   const other = { rollout: { maxUnavailable: 5 }, managementState: "Paused" } as const;
-  const { policy, waits, accepted: kept } = inForce(installed, object(other), accepted);
+  const { policy, waits, accepted: nextAccepted } = inForce(installed, object(other), accepted);
   assert.deepEqual(
     [policy.rollout.maxUnavailable, policy.managementState, waits],
     [2, "Paused", true],
   );
   assert.equal(
-    inForce(installed, object({ rollout: { maxUnavailable: 5 } }), kept).policy.rollout
+    inForce(installed, object({ rollout: { maxUnavailable: 5 } }), nextAccepted).policy.rollout
       .maxUnavailable,
     5,
   );
@@ -187,9 +187,9 @@ test("carries out a withdrawal even if other fields of the spec are not allowed"
 test("keeps the policy, a pause and a withdrawal without an object", () => {
   for (const managementState of ["Managed", "Paused", "Withdrawn"] as const) {
     const accepted = remember({ managementState, rollout: { maxUnavailable: 2 } });
-    const { policy, accepted: kept } = inForce(installed, undefined, accepted);
+    const { policy, accepted: nextAccepted } = inForce(installed, undefined, accepted);
     assert.deepEqual([policy.managementState, policy.rollout.maxUnavailable], [managementState, 2]);
-    assert.equal(kept, accepted);
+    assert.equal(nextAccepted, accepted);
   }
 });
 
@@ -229,12 +229,12 @@ const takenOver: readonly (readonly [
 ];
 for (const [what, now, names, orphans] of takenOver)
   test(`with ${what} after accepted sources, the sources in force are: ${names || "none"}`, () => {
-    const found = inForce(installed, now, remember({ sources }));
-    assert.deepEqual(found.policy.sources.map(({ name }) => name).join(), names);
-    assert.equal(found.orphans.join(), orphans);
+    const outcome = inForce(installed, now, remember({ sources }));
+    assert.deepEqual(outcome.policy.sources.map(({ name }) => name).join(), names);
+    assert.equal(outcome.orphans.join(), orphans);
     // A second read, or a restart, gives the same result.
-    const again = inForce(installed, now, found.accepted);
-    assert.deepEqual([again.policy, again.orphans], [found.policy, found.orphans]);
+    const again = inForce(installed, now, outcome.accepted);
+    assert.deepEqual([again.policy, again.orphans], [outcome.policy, outcome.orphans]);
   });
 
 const scoped = {
@@ -249,8 +249,8 @@ for (const [what, now, flags] of [
 ] as const)
   test(`keeps scope Annotated, so that not every pod gets the credentials: ${what}`, () => {
     const limited = installedBy(...flags.split(" "));
-    const known = readAccepted(limited, { policy: scoped, sourcesFrom: "u" });
-    const { policy, accepted } = inForce(limited, now, known);
+    const acceptedSpec = readAccepted(limited, { policy: scoped, sourcesFrom: "u" });
+    const { policy, accepted } = inForce(limited, now, acceptedSpec);
     assert.deepEqual(policy.agent.delivery, { mode: "CredentialProvider", scope: "Annotated" });
     assert.equal(policy.sources.length, 1);
     assert.deepEqual(inForce(limited, now, accepted).policy, policy);
@@ -259,7 +259,7 @@ for (const [what, now, flags] of [
     assert.equal(other.policy.agent.delivery.mode, mode);
   });
 
-for (const [what, flags, spec, left] of [
+for (const [what, flags, spec, expectedMode] of [
   ["maxUnavailable", "--max-unavailable-limit 20%", { maxUnavailable: "90%" }, "Reread"],
   ["the mode", "--delivery-modes Restart", { maxUnavailable: "20%" }, "Restart"],
 ] as const)
@@ -267,14 +267,14 @@ for (const [what, flags, spec, left] of [
     const limited = installedBy(...flags.split(" "));
     const rollout = { ...spec, probation: "2m" };
     const whole = { sources, delivery: { mode: "Reread" }, rollout } as const;
-    for (const known of [
+    for (const acceptedSpec of [
       readAccepted(limited, { policy: whole, sourcesFrom: "u" }),
       remember(whole),
     ]) {
-      const { policy, problems } = inForce(limited, declared("u", whole), known);
+      const { policy, problems } = inForce(limited, declared("u", whole), acceptedSpec);
       assert.equal(problems.length, 1);
       const names = policy.sources.map(({ name }) => name);
-      assert.deepEqual([names, policy.agent.delivery.mode], [["team-a"], left]);
+      assert.deepEqual([names, policy.agent.delivery.mode], [["team-a"], expectedMode]);
       assert.equal(policy.rollout.probationSeconds, 120);
     }
   });

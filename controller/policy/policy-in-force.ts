@@ -56,10 +56,10 @@ export function inForce(
   declared: GlobalPullSecret | undefined,
   accepted: AcceptedSpec | undefined,
 ): InForce {
-  const kept = keptPolicy(installed, accepted?.spec);
+  const lastPolicy = keptPolicy(installed, accepted?.spec);
   if (declared === undefined)
     return {
-      policy: kept,
+      policy: lastPolicy,
       accepted,
       orphans: [],
       problems: [],
@@ -87,13 +87,13 @@ export function inForce(
   // managementState has no limit, so the controller always follows a pause or a withdrawal.
   return {
     ...common,
-    policy: { ...kept, managementState },
+    policy: { ...lastPolicy, managementState },
     accepted: {
       spec: { ...accepted?.spec, managementState },
       sourcesFrom: accepted?.sourcesFrom,
     },
     problems,
-    waits: asked.ok && !isSame(asked.policy, { ...kept, managementState }),
+    waits: asked.ok && !isSame(asked.policy, { ...lastPolicy, managementState }),
   };
 }
 
@@ -162,8 +162,8 @@ function requestsOf({ metadata }: GlobalPullSecret): Requests {
 
 /** The last accepted policy, as far as it is still allowed. Without one, the defaults. */
 function keptPolicy(installed: Installed, accepted: GlobalPullSecretSpec = {}): Policy {
-  const kept = translate(installed, allowedPart(installed.limits, accepted));
-  if (kept.ok) return kept.policy;
+  const translated = translate(installed, allowedPart(installed.limits, accepted));
+  if (translated.ok) return translated.policy;
   const standard = policyOf(installed, allowedDefaults(installed.limits));
   if (standard.ok) return standard.policy;
   throw new Error(standard.problems.join("; "));

@@ -24,25 +24,25 @@ export const standardLimits = `memory=${leastMemory}`;
 
 /** Reads `cpu=10m,memory=32Mi`. An empty text means no quantities. */
 export function resources(text: string): Resources | Wrong {
-  const pairs = text === "" ? [] : text.split(",").map((one) => one.trim().split("="));
-  const found: Record<string, string> = {};
+  const pairs = text === "" ? [] : text.split(",").map((pair) => pair.trim().split("="));
+  const quantities: Record<string, string> = {};
   for (const [name = "", quantity = "", ...more] of pairs) {
-    const one = more.length === 0 && names.includes(name) ? read(quantity) : undefined;
-    if (one === undefined)
+    const parsed = more.length === 0 && names.includes(name) ? read(quantity) : undefined;
+    if (parsed === undefined)
       return new Wrong(
         `is not a list of quantities of ${names.join(", ")} (example: ${standardRequests})`,
       );
-    found[name] = one.text;
+    quantities[name] = parsed.text;
   }
-  return found;
+  return quantities;
 }
 
 export function limits(text: string): Resources | Wrong {
-  const given = resources(text);
-  const memory = given instanceof Wrong ? undefined : given["memory"];
+  const quantities = resources(text);
+  const memory = quantities instanceof Wrong ? undefined : quantities["memory"];
   return memory !== undefined && isMore(leastMemory, memory)
     ? new Wrong(`has less memory than an agent needs; set memory=${leastMemory} or more`)
-    : given;
+    : quantities;
 }
 
 /** The first resource whose request is above its limit. */
@@ -52,8 +52,8 @@ export function resourceAboveLimit(requests: Resources, allowed: Resources): str
   );
 }
 
-const isMore = (one: string, other: string) =>
-  (read(one)?.amount ?? 0) > (read(other)?.amount ?? 0);
+const isMore = (quantity: string, other: string) =>
+  (read(quantity)?.amount ?? 0) > (read(other)?.amount ?? 0);
 
 const suffixes = {
   decimal: ["m", "", "k", "M", "G", "T", "P", "E"],

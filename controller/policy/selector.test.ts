@@ -15,9 +15,9 @@ const table: readonly (readonly [given: string, text: string])[] = [
   ["example.com/a,!b", "example.com/a,!b"],
   ["! a", "!a"],
 ];
-for (const [given, text] of table)
-  test(`reads '${given}' as '${text}', and reads that result as itself`, () => {
-    const read = selector(given);
+for (const [input, text] of table)
+  test(`reads '${input}' as '${text}', and reads that result as itself`, () => {
+    const read = selector(input);
     assert.ok(!(read instanceof Wrong));
     assert.equal(read.text, text);
     assert.deepEqual(selector(read.text), read);
@@ -35,7 +35,7 @@ test("maps each form to an operator of a node affinity with the same meaning", (
   ]);
 });
 
-for (const given of [
+for (const input of [
   ",",
   "a,",
   "a=b c",
@@ -46,4 +46,4 @@ for (const given of [
   "a>1",
   "a&limit=1",
 ])
-  test(`refused: '${given}'`, () => assert.ok(selector(given) instanceof Wrong));
+  test(`refused: '${input}'`, () => assert.ok(selector(input) instanceof Wrong));

@@ -70,7 +70,9 @@ function translated(
       conflicts: spec.conflictPolicy === "PreferOriginal" ? "original" : "additional",
       protect: [
         ...installed.protect,
-        ...registries.map((one, at) => read(`protectedRegistries[${at}]`, protectable(one))),
+        ...registries.map((registry, at) =>
+          read(`protectedRegistries[${at}]`, protectable(registry)),
+        ),
       ],
     },
     rollout: {

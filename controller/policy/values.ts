@@ -6,8 +6,8 @@ import { allModes, type DeliveryMode } from "./policy.ts";
 export function deliveryModes(value: string): readonly DeliveryMode[] | Wrong {
   const mode = oneOf(...allModes);
   const modes: DeliveryMode[] = [];
-  for (const one of value.split(",")) {
-    const read = mode(one.trim());
+  for (const part of value.split(",")) {
+    const read = mode(part.trim());
     if (read instanceof Wrong) return read;
     modes.push(read);
   }

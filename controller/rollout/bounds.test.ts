@@ -42,11 +42,11 @@ test("copies the memory when it records the first result, and not again for furt
   const before = { ...noMemory, pods: new Map([["u", seen()]]) };
   const holder = { grants: before };
   const note = recordUpdater(holder);
-  note("unknown", (one) => ({ ...one, syncs: 9 }));
+  note("unknown", (record) => ({ ...record, syncs: 9 }));
   assert.equal(holder.grants, before);
-  note("u", (one) => ({ ...one, syncs: 2 }));
+  note("u", (record) => ({ ...record, syncs: 2 }));
   const { grants } = holder;
-  note("u", (one) => ({ ...one, syncs: one.syncs + 1 }));
+  note("u", (record) => ({ ...record, syncs: record.syncs + 1 }));
   assert.equal(holder.grants, grants);
   assert.deepEqual([grants.pods.get("u")?.syncs, before.pods.get("u")?.syncs], [3, 1]);
 });
@@ -55,7 +55,7 @@ test("copies the memory when it records the first result, and not again for furt
 function seen(): PodRecord {
   const w = servedCluster({ seed: 1, nodes: 1, budget: 1 });
   pass(w, driver, 2);
-  const [one] = w.memory.pods.values();
-  assert.ok(one);
-  return { ...one, syncs: 1 };
+  const [record] = w.memory.pods.values();
+  assert.ok(record);
+  return { ...record, syncs: 1 };
 }

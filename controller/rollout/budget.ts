@@ -113,31 +113,32 @@ export function fillWindow(survey: Survey): void {
   const lost = retriedNodes(survey.state);
   resend(survey, window);
   if (survey.isAlone() && isRefusedEverywhere(survey)) return;
-  const candidates = survey.pods.filter((one) => isCandidate(survey, one, lost));
-  for (const one of inOrder(survey, candidates, lost))
-    if (window.hasRoom(one.pod)) grant(survey, window, one);
+  const candidates = survey.pods.filter((surveyed) => isCandidate(survey, surveyed, lost));
+  for (const candidate of inOrder(survey, candidates, lost))
+    if (window.hasRoom(candidate.pod)) grant(survey, window, candidate);
 }
 
 /**
  * True while admission has refused so many pods within a minute that it probably refuses all pods.
  */
 function isRefusedEverywhere(survey: Survey): boolean {
-  const left = survey.pods.flatMap(({ record: { refused } }) =>
+  const remaining = survey.pods.flatMap(({ record: { refused } }) =>
     refused === undefined ? [] : absenceSeconds - (survey.now.steady - refused.last),
   );
-  const last = left.toSorted((a, b) => b - a)[mostRefused - 1] ?? 0;
+  const last = remaining.toSorted((a, b) => b - a)[mostRefused - 1] ?? 0;
   if (last > 0) survey.recheckIn(last);
   return last > 0;
 }
 
 /** Sends a grant again if its request got no answer and shows no effect. */
 function resend(survey: Survey, window: Window): void {
-  for (const one of survey.pods) {
-    const { sent } = one.record;
-    if (sent === undefined || survey.written.has(one.pod.uid)) continue;
+  for (const surveyed of survey.pods) {
+    const { sent } = surveyed.record;
+    if (sent === undefined || survey.written.has(surveyed.pod.uid)) continue;
     const waited = survey.now.steady - sent.at;
     if (waited < resendSeconds) survey.recheckIn(resendSeconds - waited);
-    else if (!window.isOverfull(one.pod) && !one.pod.isDeleting) grant(survey, window, one);
+    else if (!window.isOverfull(surveyed.pod) && !surveyed.pod.isDeleting)
+      grant(survey, window, surveyed);
     else survey.recheckIn(resendSeconds);
   }
 }
@@ -151,9 +152,9 @@ const hasRefused = (
   { revision }: SecretFacts,
 ): boolean => message?.revision === revision && message.kind !== "proved";
 
-function isCandidate(survey: Survey, one: SurveyedPod, lost: ReadonlySet<string>): boolean {
+function isCandidate(survey: Survey, surveyed: SurveyedPod, lost: ReadonlySet<string>): boolean {
   const { secret, state } = survey;
-  const { pod, record } = one;
+  const { pod, record } = surveyed;
   const held = pod.grant;
   if (pod.isDeleting || survey.written.has(pod.uid)) return false;
   if (record.sent !== undefined) return false;
@@ -162,23 +163,23 @@ function isCandidate(survey: Survey, one: SurveyedPod, lost: ReadonlySet<string>
   // If someone deleted the state, the canary's proof is lost as well. A node that already has the
   // content can then prove it again, without a change.
   if (holdsNewest(pod, secret)) {
-    const isSilent = one.grantState.is === "proved" && pod.grant?.word === false;
+    const isSilent = surveyed.grantState.is === "proved" && pod.grant?.word === false;
     return survey.lacksProof() && isSilent && survey.mayPatch(record);
   }
-  if (!pod.ready.is && !takesUnready(survey, one)) return false;
+  if (!pod.ready.is && !takesUnready(survey, surveyed)) return false;
   if (!survey.mayPatch(record)) return false;
   const hasEnded =
     held === undefined
       ? inheritsFailure(pod, secret)
       : held.revision === 0 && held.digest === String(secret.revision);
   if (!hasEnded || (survey.isRelease() && !hasRefused(pod, secret))) return true;
-  if (state.lost.length > 0 && isRetried(survey, lost, one)) return true;
+  if (state.lost.length > 0 && isRetried(survey, lost, surveyed)) return true;
   // Each try restarts the kubelet, so we try less and less often while a node keeps failing.
   const { revision, count } = record.failures ?? { revision: 0, count: 1 };
   const pause = retrySeconds(revision === secret.revision ? count : 1);
-  const left = pause - (survey.now.steady - record.readyAt);
-  if (left > 0) survey.recheckIn(left);
-  return left <= 0;
+  const remaining = pause - (survey.now.steady - record.readyAt);
+  if (remaining > 0) survey.recheckIn(remaining);
+  return remaining <= 0;
 }
 
 /**
@@ -216,15 +217,15 @@ function inOrder(
   const { canary } = survey.state;
   // Combines these criteria into one number, in which an earlier criterion outweighs all later
   // criteria. Revisions stay below 2^40.
-  const rank = (one: SurveyedPod): number => {
-    const { node, lastExit, grant, created } = one.pod;
+  const rank = (candidate: SurveyedPod): number => {
+    const { node, lastExit, grant, created } = candidate.pod;
     const isTired = alone && lastExit !== undefined && survey.now.api - lastExit < restedSeconds;
     const isOther = alone && canary !== undefined && canary.node !== node;
-    const hasIt = holdsNewest(one.pod, survey.secret);
+    const hasIt = holdsNewest(candidate.pod, survey.secret);
     const group = [
-      !isRetried(survey, lost, one),
+      !isRetried(survey, lost, candidate),
       alone && !hasIt,
-      alone && one.record.refused !== undefined,
+      alone && candidate.record.refused !== undefined,
       isOther,
       isTired,
       created > publishedAt,
@@ -233,9 +234,9 @@ function inOrder(
     return order * 2 ** 40 + (grant?.revision ?? 0);
   };
   return candidates
-    .map((one) => ({ one, rank: rank(one) }))
+    .map((candidate) => ({ candidate, rank: rank(candidate) }))
     .toSorted((a, b) => a.rank - b.rank)
-    .map(({ one }) => one);
+    .map(({ candidate }) => candidate);
 }
 
 /**
@@ -261,8 +262,8 @@ function grant(survey: Survey, window: Window, { pod, record }: SurveyedPod): vo
   }
   const word = survey.isRelease() || survey.lacksProof();
   const { revision, digest } = secret;
-  const given: Grant = { revision, digest, since: pod.ready.since, word };
-  survey.actions.push({ kind: "grant", pod, grant: given });
+  const newGrant: Grant = { revision, digest, since: pod.ready.since, word };
+  survey.actions.push({ kind: "grant", pod, grant: newGrant });
   survey.granted.add(pod.uid);
   survey.written.add(pod.uid);
   survey.taken.add(pod.node);
@@ -283,11 +284,11 @@ export function replacePods(survey: Survey): void {
   const most = Math.min(mostListed, maxUnavailable === "all" ? Infinity : maxUnavailable);
   const replaced = new Set(state.replaced.filter((node) => !hasArrived(survey, node)));
   const deleted: SurveyedPod[] = [];
-  for (const one of survey.pods) {
-    if (!isReplaced(survey, one)) continue;
-    const { pod, record } = one;
-    if (record.kept !== undefined) replaced.delete(pod.node);
-    if (!survey.mayPatch({ refused: record.kept })) continue;
+  for (const surveyed of survey.pods) {
+    if (!isReplaced(survey, surveyed)) continue;
+    const { pod, record } = surveyed;
+    if (record.refusedDeletion !== undefined) replaced.delete(pod.node);
+    if (!survey.mayPatch({ refused: record.refusedDeletion })) continue;
     const notReady = survey.now.steady - record.readyAt;
     if (!pod.ready.is && notReady < absenceSeconds) survey.recheckIn(absenceSeconds - notReady);
     const isCounted = pod.ready.is || notReady < absenceSeconds;
@@ -295,7 +296,7 @@ export function replacePods(survey: Survey): void {
       if (replaced.size >= most) continue;
       replaced.add(pod.node);
     }
-    deleted.push(one);
+    deleted.push(surveyed);
   }
   const names = [...replaced];
   if (
@@ -316,9 +317,9 @@ export function replacePods(survey: Survey): void {
  * counts as new.
  */
 function hasArrived(survey: Survey, node: string): boolean {
-  const found = survey.byNode.get(node)?.pod;
-  if (found === undefined) return survey.isGone(node, Infinity) === true;
-  return found.ready.is && (found.isCurrent || survey.isRelease());
+  const pod = survey.byNode.get(node)?.pod;
+  if (pod === undefined) return survey.isGone(node, Infinity) === true;
+  return pod.ready.is && (pod.isCurrent || survey.isRelease());
 }
 
 function isReplaced(survey: Survey, { pod, grantState }: SurveyedPod): boolean {

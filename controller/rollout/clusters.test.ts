@@ -45,7 +45,7 @@ for (const why of ["image", "podless"] as const)
       const reason = why === "image" ? "not-started" : "podless";
       const waitingReason = why === "image" ? "ImagePullBackOff" : undefined;
       assert.deepEqual(
-        excused.map((one) => Object.assign({}, one, { node: "" })),
+        excused.map((entry) => Object.assign({}, entry, { node: "" })),
         Array.from({ length: broken }, () => ({ node: "", reason, waitingReason })),
       );
     });

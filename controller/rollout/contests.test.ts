@@ -6,7 +6,7 @@ import { fieldManager } from "#kube/client/ownership.ts";
 import { owned, type OwnedName } from "#kube/client/paths.ts";
 import { Contested, contested } from "#kube/contested-client.ts";
 import { directly } from "#test/harness/api/direct.ts";
-import { nothingLeft, one, two, World } from "./world.fixture.ts";
+import { nothingLeft, firstContent, two, World } from "./world.fixture.ts";
 
 const seconds = 120;
 /**
@@ -23,7 +23,7 @@ async function deployed() {
     wantedOf,
   );
   Object.assign(world.remover, { cluster });
-  await world.until(one, ({ ended }) => ended);
+  await world.until(firstContent, ({ ended }) => ended);
   return { world, listed, other: directly(world.api, "other-operator") };
 }
 
@@ -48,10 +48,10 @@ for (const name of Object.keys(owned) as OwnedName[])
         if (how === "deletes") world.delete(path);
         else if (world.api.object(path) !== undefined)
           await other.apply(path, edits[name], { manager: "other-operator", force: true });
-        await world.step(one).catch((error: unknown) => {
+        await world.step(firstContent).catch((error: unknown) => {
           if (!(error instanceof Contested)) throw error;
         });
-        for (const found of listed()) reported.add(`${found.path} ${found.manager}`);
+        for (const contest of listed()) reported.add(`${contest.path} ${contest.manager}`);
       }
       const plural = path.split("/").at(-2) ?? "";
       const object = path.split("/").at(-1);
@@ -76,10 +76,10 @@ test("publishes other content or a withdrawal at once while another client undoe
   const { world, other } = await deployed();
   const undo = () =>
     other.apply(owned.global, edits.global, { manager: "other-operator", force: true });
-  const step = (wanted: typeof one) => world.step(wanted).catch(() => undefined);
+  const step = (target: typeof firstContent) => world.step(target).catch(() => undefined);
   for (let passed = 0; passed < 60; passed += 1) {
     await undo();
-    await step(one);
+    await step(firstContent);
   }
   const contests = world.published?.revision ?? 0;
   assert.ok(contests < 30, String(contests));

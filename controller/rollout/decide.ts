@@ -36,14 +36,14 @@ import { mostRevision } from "#contract/grant.ts";
  * Secret, the state and the template, but not every earlier patch of a pod.
  */
 export function decide(snapshot: Snapshot, memory: Memory, now: Now): Decision {
-  const { secret, template, wanted } = snapshot;
+  const { secret, template, target } = snapshot;
   if (isHeld(snapshot)) return { ...withoutPods(memory, []), view: heldView };
   if (secret === undefined) {
-    const isNeeded = wanted.intent === "apply" || template !== undefined;
+    const isNeeded = target.intent === "apply" || template !== undefined;
     return withoutPods(memory, isNeeded ? [publication(snapshot, "missing")] : []);
   }
   if (template === undefined) {
-    const isOver = wanted.intent === "release" && secret.intent === "release";
+    const isOver = target.intent === "release" && secret.intent === "release";
     const action = isOver
       ? ({ kind: "complete", isConfirmed: true } as const)
       : ({ kind: "write-template" } as const);
@@ -58,10 +58,10 @@ export function decide(snapshot: Snapshot, memory: Memory, now: Now): Decision {
  * could then be a change that the pause must delay. But if the wanted content is known to be what
  * the controller last published (`isKnown`), the decision continues.
  */
-const isHeld = ({ isPaused, secret, template, wanted }: Snapshot): boolean =>
+const isHeld = ({ isPaused, secret, template, target }: Snapshot): boolean =>
   isPaused &&
-  wanted.intent === "apply" &&
-  ((secret === undefined && !wanted.isKnown) ||
+  target.intent === "apply" &&
+  ((secret === undefined && !target.isKnown) ||
     (template === undefined && secret?.intent !== "apply"));
 
 const heldView: View = { ...idleView, pending: "paused" };
@@ -160,22 +160,22 @@ type Publication = Extract<Action, { kind: "publish" }>;
  */
 function newerContentOf(survey: Survey): NewerContent {
   const { snapshot, secret, now } = survey;
-  const { wanted, policy, template } = snapshot;
-  const isOther = wanted.digest !== secret.digest || wanted.intent !== secret.intent;
+  const { target, policy, template } = snapshot;
+  const isOther = target.digest !== secret.digest || target.intent !== secret.intent;
   if (isOther && snapshot.isPaused)
     return { cause: undefined, waitsFor: "paused", waits: Infinity };
   if (isOther) {
-    const left = secret.publishedAt + policy.minInterval - now.api;
+    const remaining = secret.publishedAt + policy.minInterval - now.api;
     // If the clock was set back, the wait is still at most minInterval.
-    const waits = Math.min(left, policy.minInterval);
-    return !isWithdrawal(wanted) && waits > 0
+    const waits = Math.min(remaining, policy.minInterval);
+    return !isWithdrawal(target) && waits > 0
       ? { cause: undefined, waitsFor: "interval", waits }
       : { cause: "content", waitsFor: undefined, waits: 0 };
   }
   const isOtherMode =
     template?.mode !== undefined &&
     modeToPublish(snapshot) !== secret.mode &&
-    wanted.intent === "apply";
+    target.intent === "apply";
   const cause = isOtherMode ? "mode" : isBehind(survey) ? "behind" : undefined;
   return { cause, waitsFor: undefined, waits: 0 };
 }
@@ -184,7 +184,7 @@ function newerContentOf(survey: Survey): NewerContent {
  * True for a withdrawal, even of only one of several sources. A withdrawal never waits for an
  * interval.
  */
-const isWithdrawal = ({ intent, withdraws }: Snapshot["wanted"]): boolean =>
+const isWithdrawal = ({ intent, withdraws }: Snapshot["target"]): boolean =>
   intent === "release" || withdraws.newest || withdraws.served;
 
 /**
@@ -206,9 +206,9 @@ function mayRaise(survey: Survey, { node, terminationMessage: message }: PodFact
   if (message.journal > mostBelieved(survey.snapshot)) return false;
   const before = survey.raised.get(node);
   if (before === undefined || secret.revision < before.revision) return true;
-  const left = before.at + retrySeconds(before.count) - now.steady;
-  if (left > 0) survey.recheckIn(left);
-  return left <= 0;
+  const remaining = before.at + retrySeconds(before.count) - now.steady;
+  if (remaining > 0) survey.recheckIn(remaining);
+  return remaining <= 0;
 }
 
 function recordRaised(survey: Survey, revision: number): void {
@@ -228,8 +228,8 @@ function recordRaised(survey: Survey, revision: number): void {
  */
 function publishNewer(survey: Survey, { cause, waitsFor }: NewerContent): boolean {
   const { snapshot, secret } = survey;
-  const { wanted } = snapshot;
-  if (cause !== undefined && (wanted.intent === "release" || survey.taken.size === 0)) {
+  const { target } = snapshot;
+  if (cause !== undefined && (target.intent === "release" || survey.taken.size === 0)) {
     const action = publication(snapshot, cause);
     survey.actions.push(action);
     if (cause === "behind") recordRaised(survey, action.revision);
@@ -247,30 +247,30 @@ function publishNewer(survey: Survey, { cause, waitsFor }: NewerContent): boolea
  * revision once it has read the pods.
  */
 export function publishUnseen(snapshot: Snapshot): readonly Action[] {
-  const { secret, wanted, isPaused } = snapshot;
-  if (secret === undefined || isPaused || wanted.digest === secret.digest) return [];
-  if (wanted.intent === "release")
+  const { secret, target, isPaused } = snapshot;
+  if (secret === undefined || isPaused || target.digest === secret.digest) return [];
+  if (target.intent === "release")
     return secret.intent === "release" ? [] : [publication(snapshot, "content")];
   return secret.served > 0 && withdrawsServed(snapshot, secret) ? [{ kind: "empty-served" }] : [];
 }
 
-const withdrawsServed = ({ wanted }: Snapshot, secret: SecretFacts): boolean =>
-  wanted.intent === "release" ||
-  (secret.served === secret.revision ? wanted.withdraws.newest : wanted.withdraws.served);
+const withdrawsServed = ({ target }: Snapshot, secret: SecretFacts): boolean =>
+  target.intent === "release" ||
+  (secret.served === secret.revision ? target.withdraws.newest : target.withdraws.served);
 
 /**
  * The next publication. It keeps the served slot only if new nodes should still get the content of
  * that slot.
  */
 function publication(snapshot: Snapshot, because: Cause): Publication {
-  const { secret, wanted } = snapshot;
+  const { secret, target } = snapshot;
   const mode = modeToPublish(snapshot);
   const stays =
     secret !== undefined &&
     secret.served > 0 &&
     secret.mode === mode &&
     secret.intent === "apply" &&
-    wanted.intent === "apply" &&
+    target.intent === "apply" &&
     !withdrawsServed(snapshot, secret);
   const served = !stays ? "nothing" : secret.served === secret.revision ? "newest" : "same";
   return { kind: "publish", revision: nextRevision(snapshot), mode, served, because };
@@ -283,15 +283,15 @@ function publication(snapshot: Snapshot, because: Cause): Publication {
  * these agents already have waits for the template, because it would be served to no agent that
  * joins before.
  */
-function modeToPublish({ secret, template, wanted }: Snapshot): PublishedMode {
-  if (template === undefined) return wanted.mode;
+function modeToPublish({ secret, template, target }: Snapshot): PublishedMode {
+  if (template === undefined) return target.mode;
   const isNewer =
     secret === undefined ||
     secret.mode !== template.mode ||
-    secret.digest !== wanted.digest ||
-    secret.intent !== wanted.intent;
-  if (isNewer && wanted.mode === "CredentialProviderAnnotated") return wanted.mode;
-  return template.mode ?? secret?.mode ?? wanted.mode;
+    secret.digest !== target.digest ||
+    secret.intent !== target.intent;
+  if (isNewer && target.mode === "CredentialProviderAnnotated") return target.mode;
+  return template.mode ?? secret?.mode ?? target.mode;
 }
 
 /**
@@ -304,7 +304,7 @@ const ownRevision = ({ secret, state }: Snapshot): number =>
   Math.max(
     0,
     ...[secret?.revision ?? 0, secret?.served ?? 0, state.revision].filter(
-      (one) => one < mostRevision,
+      (revision) => revision < mostRevision,
     ),
   );
 
@@ -321,7 +321,7 @@ function nextRevision(snapshot: Snapshot): number {
   const most = mostBelieved(snapshot);
   const ofPod = ({ grant, terminationMessage: message }: PodFacts): number =>
     [grant?.revision, message?.revision, message?.journal].reduce<number>(
-      (highest, one = 0) => (one <= most ? Math.max(highest, one) : highest),
+      (highest, revision = 0) => (revision <= most ? Math.max(highest, revision) : highest),
       0,
     );
   const start = ownRevision(snapshot);
@@ -342,15 +342,15 @@ const writtenSeconds = 120;
  */
 function completeWithdrawal(survey: Survey): void {
   const { snapshot, secret, now } = survey;
-  if (!survey.isRelease() || snapshot.wanted.intent !== "release") return;
-  const left = secret.publishedAt + snapshot.policy.forgetAfter - now.api;
+  if (!survey.isRelease() || snapshot.target.intent !== "release") return;
+  const remaining = secret.publishedAt + snapshot.policy.forgetAfter - now.api;
   const isConfirmed = hasEveryNode(survey);
-  if (isConfirmed || left < 0) survey.actions.push({ kind: "complete", isConfirmed });
-  else survey.recheckIn(left + 1);
+  if (isConfirmed || remaining < 0) survey.actions.push({ kind: "complete", isConfirmed });
+  else survey.recheckIn(remaining + 1);
 }
 
-function hasConfirmed(survey: Survey, one: SurveyedPod): boolean {
-  const { pod, grantState } = one;
+function hasConfirmed(survey: Survey, surveyed: SurveyedPod): boolean {
+  const { pod, grantState } = surveyed;
   return (
     !survey.granted.has(pod.uid) && grantState.is === "proved" && holdsNewest(pod, survey.secret)
   );
@@ -360,11 +360,11 @@ function hasEveryNode(survey: Survey): boolean {
   const written = survey.secret.publishedAt + writtenSeconds;
   const { byName, all } = survey.snapshot.nodes;
   const confirmed = new Set<string>();
-  for (const one of survey.pods) {
-    if (hasConfirmed(survey, one)) confirmed.add(one.pod.node);
+  for (const surveyed of survey.pods) {
+    if (hasConfirmed(survey, surveyed)) confirmed.add(surveyed.pod.node);
     // A Node is never younger than its pods, so if the pod is older than the release, we need not
     // read its Node.
-    else if (one.pod.created <= written) return false;
+    else if (surveyed.pod.created <= written) return false;
   }
   if (!all) {
     survey.readAll = true;

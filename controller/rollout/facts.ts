@@ -147,7 +147,7 @@ export type Snapshot = Readonly<{
   nodes: NodesRead;
   /** `status.desiredNumberScheduled` of the DaemonSet. */
   desired: number;
-  wanted: Wanted;
+  target: Wanted;
   policy: GrantPolicy;
   isPaused: boolean;
   /**
@@ -178,7 +178,8 @@ export function stateOf(
   };
 }
 
-export const isSameGrant = (one: GrantKey, other: GrantKey): boolean => keyOf(one) === keyOf(other);
+export const isSameGrant = (grant: GrantKey, other: GrantKey): boolean =>
+  keyOf(grant) === keyOf(other);
 
 /** True if the pod holds a grant of the newest content. */
 export const holdsNewest = ({ grant }: PodFacts, secret: SecretFacts): boolean =>
@@ -266,7 +267,7 @@ export type PodRecord = Readonly<{
    * When the API server first and last refused to delete the pod in an upgrade, and the reason to
    * show.
    */
-  kept: Refused | undefined;
+  refusedDeletion: Refused | undefined;
   /** How many writes to one version of the pod had no effect for an unknown reason. */
   errors: Readonly<{ resourceVersion: string; count: number }> | undefined;
 }>;
@@ -395,7 +396,7 @@ export type View = Readonly<{
   /** How many Nodes failed since the last retry, including Nodes that are gone. */
   failures: number;
   /** Nodes whose pod cannot be deleted for an upgrade, and the reason. */
-  kept: readonly Readonly<{ node: string; why: string }>[];
+  undeletable: readonly Readonly<{ node: string; why: string }>[];
   /** The number of slots in use, out of `maxUnavailable`. */
   places: number;
   /**

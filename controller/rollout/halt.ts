@@ -28,9 +28,9 @@ export function recordOutcomes(survey: Survey, failed: readonly string[]): void 
   const lost = survey.isRelease() ? [] : lostCanary(survey);
   if (!before.word) recordProof(survey);
   if (!survey.isRelease()) {
-    const found = [...failed, ...lost, ...failedPods(survey)];
-    const known = new Set(survey.state.failed);
-    const news = new Set(found.filter((uid) => !known.has(uid)));
+    const failedUids = [...failed, ...lost, ...failedPods(survey)];
+    const recorded = new Set(survey.state.failed);
+    const news = new Set(failedUids.filter((uid) => !recorded.has(uid)));
     const room = mostListed - before.failed.length;
     if (news.size > 0 && room > 0)
       survey.change({ failed: [...before.failed, ...[...news].slice(0, room)] });
@@ -62,8 +62,8 @@ const latestOf = (survey: Survey): number =>
 function lostCanary(survey: Survey): readonly string[] {
   const { canary, word } = survey.state;
   if (canary === undefined || word) return [];
-  const found = survey.byNode.get(canary.node);
-  if (found !== undefined && holdsNewest(found.pod, survey.secret)) return [];
+  const surveyed = survey.byNode.get(canary.node);
+  if (surveyed !== undefined && holdsNewest(surveyed.pod, survey.secret)) return [];
   const isGone = survey.isGone(canary.node, Number.POSITIVE_INFINITY);
   const uid = survey.snapshot.nodes.byName.get(canary.node)?.uid;
   if (isGone === undefined || uid === canary.uid) return [];
@@ -78,9 +78,9 @@ function lostCanary(survey: Survey): readonly string[] {
 function forgetCanary(survey: Survey): void {
   const { canary, word } = survey.state;
   if (canary === undefined || word) return;
-  const found = survey.byNode.get(canary.node);
-  if (found === undefined || !survey.isExcused(found)) return;
-  const { pod, grantState } = found;
+  const surveyed = survey.byNode.get(canary.node);
+  if (surveyed === undefined || !survey.isExcused(surveyed)) return;
+  const { pod, grantState } = surveyed;
   if (holdsNewest(pod, survey.secret) ? isReportedRefusal(grantState) : grantState.is !== "excused")
     survey.change({ canary: undefined });
 }
@@ -89,11 +89,11 @@ function failedPods(survey: Survey): readonly string[] {
   const lost = retriedNodes(survey.state);
   // The termination message of an earlier failure stays until the node is granted the content
   // again. So during a retry this message is not a new failure.
-  const isNews = (one: SurveyedPod): boolean =>
-    holdsNewest(one.pod, survey.secret) ||
-    (one.pod.grant === undefined && !isRetried(survey, lost, one));
+  const isNews = (surveyed: SurveyedPod): boolean =>
+    holdsNewest(surveyed.pod, survey.secret) ||
+    (surveyed.pod.grant === undefined && !isRetried(survey, lost, surveyed));
   return survey.pods
-    .filter((one) => one.grantState.is === "failed" && isNews(one))
+    .filter((surveyed) => surveyed.grantState.is === "failed" && isNews(surveyed))
     .map(({ pod }) => survey.uidOf(pod))
     .filter((uid) => uid !== undefined);
 }
@@ -130,9 +130,9 @@ const isReportedRefusal = (grantState: GrantState): boolean =>
  */
 export function takeGrantsBack(survey: Survey): void {
   const { halted } = survey.state;
-  const isReplacing = survey.isRelease() && survey.snapshot.wanted.intent === "release";
-  for (const one of survey.pods) {
-    const { pod, record, grantState } = one;
+  const isReplacing = survey.isRelease() && survey.snapshot.target.intent === "release";
+  for (const surveyed of survey.pods) {
+    const { pod, record, grantState } = surveyed;
     if (pod.grant === undefined || pod.grant.revision === 0 || pod.isDeleting) continue;
     const isHalted =
       halted &&
@@ -160,7 +160,7 @@ export function takeGrantsBack(survey: Survey): void {
     if (grantState.is === "failed" || grantState.is === "excused") {
       const over = { revision: pod.grant.revision, ...grantState };
       const failures =
-        grantState.is === "failed" ? failuresOf(one, pod.grant.revision) : record.failures;
+        grantState.is === "failed" ? failuresOf(surveyed, pod.grant.revision) : record.failures;
       survey.records.set(pod.uid, { ...record, over, failures });
     }
   }
@@ -177,9 +177,13 @@ function failuresOf(
 }
 
 /** Whether the present retry begins with this Node, because the Node had failed. */
-export const isRetried = (survey: Survey, lost: ReadonlySet<string>, one: SurveyedPod): boolean => {
+export const isRetried = (
+  survey: Survey,
+  lost: ReadonlySet<string>,
+  surveyed: SurveyedPod,
+): boolean => {
   if (lost.size === 0) return false;
-  const uid = survey.uidOf(one.pod);
+  const uid = survey.uidOf(surveyed.pod);
   return uid !== undefined && lost.has(uid);
 };
 
@@ -220,24 +224,26 @@ function keepWait(survey: Survey, awaited: number): void {
 
 /** True if no pod that was created at or before this time delays the rollout. */
 const hasAll = (survey: Survey, created: number): boolean =>
-  survey.pods.every((one) => one.pod.created > created || isDone(survey, one));
+  survey.pods.every((surveyed) => surveyed.pod.created > created || isDone(survey, surveyed));
 
 /** True if the rollout does not wait for this pod. */
-function isDone(survey: Survey, one: SurveyedPod): boolean {
-  if (survey.granted.has(one.pod.uid)) return false;
-  const { grantState } = one;
-  if (grantState.is === "proved" && holdsNewest(one.pod, survey.secret)) return true;
-  if (grantState.is === "failed" || survey.isExcused(one)) return true;
+function isDone(survey: Survey, surveyed: SurveyedPod): boolean {
+  if (survey.granted.has(surveyed.pod.uid)) return false;
+  const { grantState } = surveyed;
+  if (grantState.is === "proved" && holdsNewest(surveyed.pod, survey.secret)) return true;
+  if (grantState.is === "failed" || survey.isExcused(surveyed)) return true;
   // An absent node that has proved older content is granted the newest content when it returns.
-  return isAway(one.record, survey.now) || isTakenBack(survey, one);
+  return isAway(surveyed.record, survey.now) || isTakenBack(survey, surveyed);
 }
 
 /**
  * The pod is excused or failed, and its grant was revoked. During a retry, the rollout waits for
  * the node once more.
  */
-function isTakenBack(survey: Survey, one: SurveyedPod): boolean {
-  const { grant } = one.pod;
+function isTakenBack(survey: Survey, surveyed: SurveyedPod): boolean {
+  const { grant } = surveyed.pod;
   if (grant?.revision !== 0 || grant.digest !== String(survey.secret.revision)) return false;
-  return one.grantState.is !== "back" && !isRetried(survey, retriedNodes(survey.state), one);
+  return (
+    surveyed.grantState.is !== "back" && !isRetried(survey, retriedNodes(survey.state), surveyed)
+  );
 }

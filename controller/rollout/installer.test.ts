@@ -6,7 +6,7 @@ import type { Agent } from "#controller/objects/agent.ts";
 import { fieldManager } from "#kube/client/ownership.ts";
 import { owned } from "#kube/client/paths.ts";
 import { directly } from "#test/harness/api/direct.ts";
-import { deployed, isServed, one, World } from "./world.fixture.ts";
+import { deployed, isServed, firstContent, World } from "./world.fixture.ts";
 
 type PodSettings = Partial<Agent["pod"]> & Partial<Pick<Agent, "imagePullSecrets">>;
 
@@ -76,8 +76,11 @@ test("keeps the fields that another client adds to the DaemonSet, whatever the i
   install(world, { nodes: pool, labels: {} });
   await settle(world);
   const { metadata, spec } = world.daemonSet ?? {};
-  for (const found of [metadata, spec?.template.metadata])
-    assert.deepEqual([found?.labels?.["theirs"], found?.labels?.["team"]], ["x", undefined]);
+  for (const objectMeta of [metadata, spec?.template.metadata])
+    assert.deepEqual(
+      [objectMeta?.labels?.["theirs"], objectMeta?.labels?.["team"]],
+      ["x", undefined],
+    );
   assert.deepEqual(await requestsIn(world, 120), []);
 });
 
@@ -85,7 +88,7 @@ test("keeps the fields that another client adds to the DaemonSet, whatever the i
 async function settle(world: World): Promise<void> {
   for (let idle = 0; idle < 10;) {
     const from = world.writes.length;
-    const progress = await world.until(one, isServed);
+    const progress = await world.until(firstContent, isServed);
     idle = world.writes.length === from && progress.view?.counts.current === 3 ? idle + 1 : 0;
   }
 }
@@ -95,7 +98,7 @@ const uidsOf = (world: World) => world.pods.map(({ metadata }) => metadata?.uid)
 /** The write requests that the controller sends in this number of seconds, including dry runs. */
 async function requestsIn(world: World, seconds: number): Promise<string[]> {
   const from = world.api.asked.length;
-  for (let passed = 0; passed < seconds; passed += 1) await world.step(one);
+  for (let passed = 0; passed < seconds; passed += 1) await world.step(firstContent);
   return world.api.asked
     .slice(from)
     .filter(({ userAgent, verb }) => userAgent === fieldManager && !["get", "list"].includes(verb))

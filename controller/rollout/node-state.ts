@@ -56,8 +56,11 @@ export function workingSeconds(
   { steady }: Now,
 ): number {
   if (grant === undefined || ready.since === grant.since) return 0;
-  const left = grantAt + usual - steady;
-  return Math.max(0, ready.is ? Math.min(left, readyAt + unbrokenSeconds - steady) : left);
+  const remaining = grantAt + usual - steady;
+  return Math.max(
+    0,
+    ready.is ? Math.min(remaining, readyAt + unbrokenSeconds - steady) : remaining,
+  );
 }
 
 export type GrantState =
@@ -129,7 +132,7 @@ export function judgeGrant(
 ): Judgement {
   const { grant } = pod;
   const out = isAway(record, now);
-  const left = (at: number | undefined, wait: number): number =>
+  const remainingOf = (at: number | undefined, wait: number): number =>
     at === undefined || now.steady - at >= wait ? never : wait - (now.steady - at);
   const answer = (
     grantState: GrantState,
@@ -146,8 +149,8 @@ export function judgeGrant(
   };
   const isIdle = !pod.ready.is && now.steady - record.readyAt >= absenceSeconds;
   const absence = Math.min(
-    left(record.awayAt, absenceSeconds),
-    pod.ready.is ? never : left(record.readyAt, absenceSeconds),
+    remainingOf(record.awayAt, absenceSeconds),
+    pod.ready.is ? never : remainingOf(record.readyAt, absenceSeconds),
   );
   if (grant === undefined) {
     if (inherits) return answer({ is: "failed", because: "word" }, never);
@@ -159,12 +162,13 @@ export function judgeGrant(
   const wait = proof(pod, grant, record, now);
   if (grant.revision === 0) {
     if (out) return answer({ is: "excused", because: "away" }, never);
-    if (wait === 0) return answer({ is: "none" }, left(record.provedAt, settledSeconds), "now");
+    if (wait === 0)
+      return answer({ is: "none" }, remainingOf(record.provedAt, settledSeconds), "now");
     if (record.isSettled)
       return isIdle
         ? answer({ is: "excused", because: "not-ready" }, never)
         : answer({ is: "none" }, absence);
-    const late = left(record.grantAt, seconds);
+    const late = remainingOf(record.grantAt, seconds);
     return late === never
       ? answer({ is: "excused", because: "not-ready" }, never)
       : answer({ is: "back" }, Math.min(wait, late, absence));
@@ -179,7 +183,7 @@ export function judgeGrant(
   if (wait === 0 && (isRelease || !record.isSettled || !isIdle))
     return answer(
       { is: "proved" },
-      Math.min(absence, left(record.provedAt, settledSeconds)),
+      Math.min(absence, remainingOf(record.provedAt, settledSeconds)),
       "now",
     );
   if (record.isSettled) {
@@ -200,7 +204,10 @@ export function judgeGrant(
     return isRelease
       ? answer({ is: "excused", because: "not-ready" }, never)
       : answer({ is: "failed", because: "late" }, never);
-  return answer({ is: "unproved" }, Math.min(wait, absence, left(record.grantAt, seconds) + 1));
+  return answer(
+    { is: "unproved" },
+    Math.min(wait, absence, remainingOf(record.grantAt, seconds) + 1),
+  );
 }
 
 /**
@@ -246,7 +253,7 @@ export function updateRecord(
       over: undefined,
       failures: undefined,
       refused: undefined,
-      kept: undefined,
+      refusedDeletion: undefined,
       errors: undefined,
     };
   const isSame = before.grant === grant;
@@ -323,12 +330,13 @@ export function afterRefusal(
     return { at: before?.at ?? steady, last: steady, why: words };
   };
   const refused = why === "admission" ? since(record.refused) : record.refused;
-  const kept = why === "deletion" ? since(record.kept) : record.kept;
+  const refusedDeletion =
+    why === "deletion" ? since(record.refusedDeletion) : record.refusedDeletion;
   // A sync that was not written does not count, so that the controller raises `sync` again.
   const syncs =
     why === "admission" || why === "deletion" ? record.syncs : Math.max(0, record.syncs - 1);
   const holds = record.sent?.held ?? record.holds;
-  return { ...record, sent: undefined, refused, kept, holds, syncs };
+  return { ...record, sent: undefined, refused, refusedDeletion, holds, syncs };
 }
 
 /** How many writes of one version of a pod must fail before they count as refused. */

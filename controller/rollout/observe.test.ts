@@ -29,10 +29,10 @@ import { noNodes } from "./nodes.ts";
 import type { AgentPod } from "./pods.ts";
 import { content, nothingLeft } from "./world.fixture.ts";
 
-const wanted = content("u:1");
+const target = content("u:1");
 const numbered = (revision: number, changes: Partial<Numbered> = {}): Numbered => ({
-  document: wanted.document,
-  sources: wanted.sources,
+  document: target.document,
+  sources: target.sources,
   intent: "apply",
   salt: Buffer.alloc(32, revision),
   revision,
@@ -57,17 +57,22 @@ type Changes = Partial<Omit<Observed, "objects" | "published">> &
 /** The objects of a cluster in which revision 4 is being rolled out, with these changes. */
 function facts({
   objects,
-  agent: one = agent,
+  agent: chosenAgent = agent,
   policy = policyWith(),
   ...changes
 }: Changes = {}): Snapshot {
-  const found = { global: published(), state: undefined, daemonSet: daemonSet(agent), ...objects };
+  const liveObjects = {
+    global: published(),
+    state: undefined,
+    daemonSet: daemonSet(agent),
+    ...objects,
+  };
   return factsOf(
-    { agent: one, policy },
+    { agent: chosenAgent, policy },
     {
-      objects: found,
-      published: readPublished(found.global),
-      wanted,
+      objects: liveObjects,
+      published: readPublished(liveObjects.global),
+      target,
       pods: [],
       nodes: noNodes,
       drift: "none",
@@ -78,7 +83,7 @@ function facts({
 }
 
 test("recognizes the wanted content by the published salt, whatever the revision is", () => {
-  const { secret, wanted: seen } = facts();
+  const { secret, target: seen } = facts();
   assert.equal(seen.digest, secret?.digest);
   assert.equal(seen.digest, contentDigest(numbered(4)));
   for (const other of [
@@ -86,7 +91,7 @@ test("recognizes the wanted content by the published salt, whatever the revision
     content("u:1", { sources: "{}" }),
     content("u:1", { intent: "release" }),
   ])
-    assert.notEqual(facts({ wanted: other }).wanted.digest, secret?.digest);
+    assert.notEqual(facts({ target: other }).target.digest, secret?.digest);
 });
 
 const slots: readonly (readonly [
@@ -124,7 +129,7 @@ test("treats an edited Secret as absent", () => {
   const keys = Object.keys(global.data ?? {});
   assert.notEqual(facts({ objects: { global: owned(keys) } }).secret, undefined);
   for (const edited of keys) {
-    const { secret, wanted: seen } = facts({
+    const { secret, target: seen } = facts({
       objects: { global: owned(keys.filter((key) => key !== edited)) },
     });
     assert.deepEqual([secret, seen.digest], [undefined, ""], edited);
@@ -132,10 +137,13 @@ test("treats an edited Secret as absent", () => {
 });
 
 /** The live DaemonSet, with these changes of its template's annotations. */
-function live(said: Readonly<Record<string, string | undefined>>, one: Agent = agent): V1DaemonSet {
-  const made = structuredClone(daemonSet(one));
-  Object.assign(made.spec?.template.metadata?.annotations ?? assert.fail(), said);
-  return made;
+function live(
+  said: Readonly<Record<string, string | undefined>>,
+  chosenAgent: Agent = agent,
+): V1DaemonSet {
+  const liveSet = structuredClone(daemonSet(chosenAgent));
+  Object.assign(liveSet.spec?.template.metadata?.annotations ?? assert.fail(), said);
+  return liveSet;
 }
 const restartedAt = "kubectl.kubernetes.io/restartedAt";
 const reread: Agent = { ...agent, delivery: { mode: "Reread" } };
@@ -186,7 +194,7 @@ const templates: readonly (readonly [
   ["no template before the first publication", { objects: { daemonSet: undefined } }, undefined],
   [
     "a deleted DaemonSet as needed while nodes must still confirm a withdrawal",
-    { objects: { daemonSet: undefined }, wanted: nothingLeft },
+    { objects: { daemonSet: undefined }, target: nothingLeft },
     { isCurrent: false, mode: undefined },
   ],
 ];
@@ -212,7 +220,7 @@ const withdrawals: readonly (readonly [
   slots: Readonly<{ newest: string; served: string | undefined }>,
   after: string,
   accepted: readonly string[],
-  expected: Snapshot["wanted"]["withdraws"],
+  expected: Snapshot["target"]["withdraws"],
 ])[] = [
   [
     "none while all sources supply something",
@@ -260,23 +268,23 @@ for (const [what, { newest, served }, after, accepted, expected] of withdrawals)
     const state = stateSecret({ ...noState, accepted: remembered });
     const { withdraws } = facts({
       objects: { global, state },
-      wanted: content("u:1", { sources: after }),
-    }).wanted;
+      target: content("u:1", { sources: after }),
+    }).target;
     assert.deepEqual(withdraws, expected);
   });
 
 test("law: unchanged sources withdraw nothing, and malformed sources supply nothing", () => {
   const sources = fc
     .dictionary(fc.string(), fc.constantFrom("original", "additional", "a"))
-    .map((one) => JSON.stringify(one));
+    .map((suppliers) => JSON.stringify(suppliers));
   fc.assert(
-    fc.property(sources, fc.string(), (one, odd) => {
-      assert.equal(withdrawsSource(one, one, []), false);
-      assert.equal(withdrawsSource(undefined, one, []), false);
-      assert.equal(withdrawsSource(one, undefined, []), one !== "{}");
-      assert.equal(withdrawsSource(one, "{]", []), one !== "{}");
-      withdrawsSource(odd, one, []);
-      withdrawsSource(one, odd, []);
+    fc.property(sources, fc.string(), (text, odd) => {
+      assert.equal(withdrawsSource(text, text, []), false);
+      assert.equal(withdrawsSource(undefined, text, []), false);
+      assert.equal(withdrawsSource(text, undefined, []), text !== "{}");
+      assert.equal(withdrawsSource(text, "{]", []), text !== "{}");
+      withdrawsSource(odd, text, []);
+      withdrawsSource(text, odd, []);
     }),
   );
   for (const odd of ["null", "1", '"a"', "{]"])

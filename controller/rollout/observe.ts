@@ -28,7 +28,7 @@ import { createHash } from "node:crypto";
 export type Observed = Readonly<{
   objects: Pick<Objects, "global" | "state" | "daemonSet">;
   published: Published | undefined;
-  wanted: WantedContent;
+  target: WantedContent;
   pods: Iterable<AgentPod>;
   nodes: NodesRead;
   /**
@@ -41,7 +41,7 @@ export type Observed = Readonly<{
 
 export function factsOf(
   { agent, policy }: Pick<RolloutContext, "agent" | "policy">,
-  { objects, published, wanted, pods, nodes, drift, retry }: Observed,
+  { objects, published, target, pods, nodes, drift, retry }: Observed,
 ): Snapshot {
   const { global, daemonSet } = objects;
   const { accepted, rollout } = readState(objects.state);
@@ -55,18 +55,18 @@ export function factsOf(
   return {
     secret: intact && secretFacts(intact, publishedMode(agent.delivery)),
     state: readRollout(rollout),
-    template: templateFacts(daemonSet, agent, { drift, isNeeded: wanted.intent === "release" }),
+    template: templateFacts(daemonSet, agent, { drift, isNeeded: target.intent === "release" }),
     pods: Array.from(pods, (pod) => ({ ...pod, isCurrent: pod.template === live })),
     nodes,
     desired,
-    wanted: {
-      intent: wanted.intent === "release" ? "release" : "apply",
-      digest: intact === undefined ? "" : digestWith(intact.salt, wanted),
-      isKnown: contentIn(rollout) === contentHash(wanted),
+    target: {
+      intent: target.intent === "release" ? "release" : "apply",
+      digest: intact === undefined ? "" : digestWith(intact.salt, target),
+      isKnown: contentIn(rollout) === contentHash(target),
       mode: publishedMode(agent.delivery),
       withdraws: {
-        newest: withdrawsSource(intact?.sources, wanted.sources, remain),
-        served: withdrawsSource(served?.sources, wanted.sources, remain),
+        newest: withdrawsSource(intact?.sources, target.sources, remain),
+        served: withdrawsSource(served?.sources, target.sources, remain),
       },
     },
     policy: grantPolicy(policy, desired),
@@ -150,8 +150,8 @@ export function withdrawsSource(
   after: string | undefined,
   remain: readonly string[],
 ): boolean {
-  const left = new Set<unknown>([...suppliers(after), ...remain]);
-  return [...suppliers(before)].some((source) => !left.has(source));
+  const remainingSources = new Set<unknown>([...suppliers(after), ...remain]);
+  return [...suppliers(before)].some((source) => !remainingSources.has(source));
 }
 
 function suppliers(sources: string | undefined): ReadonlySet<unknown> {
@@ -164,20 +164,20 @@ function suppliers(sources: string | undefined): ReadonlySet<unknown> {
 
 /** Reads the rollout's state. Malformed fields read as empty. */
 export function readRollout(value: unknown): StateFacts {
-  const found: Partial<Record<keyof StateFacts, unknown>> = fieldsOf(value);
-  const retry = typeof found.retry === "string" ? found.retry : "";
-  const none = stateOf(0, { retry, replaced: namesOf(found.replaced) });
-  if (!Number.isSafeInteger(found.revision) || (found.revision as number) < 0) return none;
+  const fields: Partial<Record<keyof StateFacts, unknown>> = fieldsOf(value);
+  const retry = typeof fields.retry === "string" ? fields.retry : "";
+  const none = stateOf(0, { retry, replaced: namesOf(fields.replaced) });
+  if (!Number.isSafeInteger(fields.revision) || (fields.revision as number) < 0) return none;
   return {
     ...none,
-    revision: found.revision as number,
-    word: found.word === true,
-    base: timeOf(found.base),
-    awaited: timeOf(found.awaited),
-    canary: readCanary(found.canary),
-    halted: found.halted === true,
-    failed: namesOf(found.failed),
-    lost: namesOf(found.lost),
+    revision: fields.revision as number,
+    word: fields.word === true,
+    base: timeOf(fields.base),
+    awaited: timeOf(fields.awaited),
+    canary: readCanary(fields.canary),
+    halted: fields.halted === true,
+    failed: namesOf(fields.failed),
+    lost: namesOf(fields.lost),
   };
 }
 
@@ -203,7 +203,7 @@ function readCanary(value: unknown): StateFacts["canary"] {
 
 const namesOf = (value: unknown): readonly string[] =>
   Array.isArray(value)
-    ? value.filter((one): one is string => typeof one === "string").slice(0, mostListed)
+    ? value.filter((name): name is string => typeof name === "string").slice(0, mostListed)
     : [];
 
 /**
@@ -213,20 +213,24 @@ const namesOf = (value: unknown): readonly string[] =>
 const longestRetry = 256;
 
 /**
- * The retry requests as one text. It differs from `known` if there is a new request. Several
+ * The retry requests as one text. It differs from `recorded` if there is a new request. Several
  * objects can request a retry, each with its own value. If an object's value is removed, the text
  * keeps the last value. So neither removing an annotation nor adding it again triggers a retry.
  */
-export function retryOf(asked: readonly string[], known: string): string {
-  const before = readRequests(known);
+export function retryOf(asked: readonly string[], recorded: string): string {
+  const before = readRequests(recorded);
   const values = asked.map((value, at) => value.slice(0, longestRetry) || (before[at] ?? ""));
-  return values.every((value, at) => value === (before[at] ?? "")) ? known : JSON.stringify(values);
+  return values.every((value, at) => value === (before[at] ?? ""))
+    ? recorded
+    : JSON.stringify(values);
 }
 
-function readRequests(known: string): readonly string[] {
+function readRequests(recorded: string): readonly string[] {
   try {
-    const found: unknown = JSON.parse(known);
-    return Array.isArray(found) ? found.map((one) => (typeof one === "string" ? one : "")) : [];
+    const parsed: unknown = JSON.parse(recorded);
+    return Array.isArray(parsed)
+      ? parsed.map((request) => (typeof request === "string" ? request : ""))
+      : [];
   } catch {
     return [];
   }

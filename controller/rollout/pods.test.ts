@@ -92,10 +92,11 @@ const pod = ({ metadata, spec, status }: Changes = {}): KubernetesObject =>
     },
   }) as unknown as KubernetesObject;
 
-const kept = (changes: Changes = {}): AgentPod => keepPod(pod(changes)) ?? assert.fail("not kept");
+const keepPodWith = (changes: Changes = {}): AgentPod =>
+  keepPod(pod(changes)) ?? assert.fail("not kept");
 
 test("keeps the parts of a pod that decisions need", () => {
-  assert.deepEqual(kept(), {
+  assert.deepEqual(keepPodWith(), {
     name: "global-pull-secret-syncer-x7k2p",
     uid: "11111111-2222-4333-8444-555555555555",
     node: "node-a",
@@ -204,7 +205,7 @@ const cases: readonly (readonly [what: string, changes: Changes, expected: Parti
   ],
 ];
 for (const [what, changes, expected] of cases)
-  test(`keeps ${what}`, () => assert.partialDeepStrictEqual(kept(changes), expected));
+  test(`keeps ${what}`, () => assert.partialDeepStrictEqual(keepPodWith(changes), expected));
 
 const strangers: readonly (readonly [what: string, changes: Changes])[] = [
   ["without an owner", { metadata: { ownerReferences: undefined } }],
@@ -234,7 +235,7 @@ for (const kind of messageKinds)
     const message = messageOf("GPS200 a line", { kind, key: keyOf(grant), journal: 6 });
     const lastState = ended(message);
     const status = { containerStatuses: [agentStatus(running, lastState)] };
-    const { terminationMessage, lastExit, message: line } = kept({ status });
+    const { terminationMessage, lastExit, message: line } = keepPodWith({ status });
     const { revision, digest, since } = grant;
     const read = kind === "released" ? "proved" : kind;
     assert.deepEqual(terminationMessage, { kind: read, revision, digest, since, journal: 6 });
@@ -280,14 +281,14 @@ const endings: readonly (readonly [
 ];
 for (const [what, containerStatuses, expected] of endings)
   test(`reads ${what}`, () =>
-    assert.partialDeepStrictEqual(kept({ status: { containerStatuses } }), expected));
+    assert.partialDeepStrictEqual(keepPodWith({ status: { containerStatuses } }), expected));
 
 test("keeps one line of at most 300 characters of a message", () => {
   const message = `${"m".repeat(2000)}\nGPS999 another line`;
   const containerStatuses = [agentStatus(running, ended(message))];
-  assert.equal(kept({ status: { containerStatuses } }).message, "m".repeat(300));
+  assert.equal(keepPodWith({ status: { containerStatuses } }).message, "m".repeat(300));
   const short = [agentStatus(running, ended("one\ntwo"))];
-  assert.equal(kept({ status: { containerStatuses: short } }).message, "one");
+  assert.equal(keepPodWith({ status: { containerStatuses: short } }).message, "one");
 });
 
 const waiting = (reason: string) => ({ waiting: { reason, message: "not kept" } });
@@ -331,7 +332,7 @@ const reasons: readonly (readonly [what: string, status: Fields, reason: string 
 ];
 for (const [what, status, reason] of reasons)
   test(`keeps the reason why a pod does not start: ${what}`, () =>
-    assert.equal(kept({ status }).waitingReason, reason));
+    assert.equal(keepPodWith({ status }).waitingReason, reason));
 
 test("keeps no reference to an object of the pod, so that the pod's memory can be freed", () => {
   const object = pod({
@@ -373,12 +374,12 @@ test("law: never throws, whatever one of our pods contains", () => {
   const annotations = fc.dictionary(fc.constantFrom(...Object.keys(granted)), text);
   fc.assert(
     fc.property(conditions, containerStatuses, annotations, (some, statuses, said) => {
-      const one = kept({
+      const agentPod = keepPodWith({
         metadata: { annotations: said },
         status: { conditions: some, containerStatuses: statuses, initContainerStatuses: statuses },
       });
-      assert.ok((one.message?.length ?? 0) <= 300);
-      assert.match(one.waitingReason ?? "A", /^[A-Za-z]{1,64}$/);
+      assert.ok((agentPod.message?.length ?? 0) <= 300);
+      assert.match(agentPod.waitingReason ?? "A", /^[A-Za-z]{1,64}$/);
     }),
   );
 });

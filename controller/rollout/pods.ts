@@ -19,16 +19,18 @@ export type AgentPod = Omit<PodFacts, "isCurrent"> &
 export const agentsSelector = `name=${agentName}`;
 
 /** The template's identity, from the metadata of a pod or of the template. */
-export function templateOf(found: Readonly<Record<string, string>> | undefined): string {
-  return [found?.[annotations.template] ?? "", found?.[restartedAt] ?? ""].join(" ").trim();
+export function templateOf(liveAnnotations: Readonly<Record<string, string>> | undefined): string {
+  return [liveAnnotations?.[annotations.template] ?? "", liveAnnotations?.[restartedAt] ?? ""]
+    .join(" ")
+    .trim();
 }
 
 /** The mode, from the metadata of a pod or a template. Undefined if it is missing. */
 export function modeOf(
-  found: Readonly<Record<string, string>> | undefined,
+  liveAnnotations: Readonly<Record<string, string>> | undefined,
 ): PublishedMode | undefined {
-  const mode = found?.[annotations.mode];
-  return publishedModes.find((one) => one === mode);
+  const mode = liveAnnotations?.[annotations.mode];
+  return publishedModes.find((candidate) => candidate === mode);
 }
 
 /** The probation in seconds, from the flag of the pod's agent. */
@@ -106,15 +108,15 @@ function waitingReason(pod: V1Pod): string | undefined {
   const { initContainerStatuses = [], containerStatuses = [] } = pod.status ?? {};
   const waiting = ({ state }: V1ContainerStatus) => state?.waiting?.reason ?? [];
   const scheduled = conditionOf(pod, "PodScheduled");
-  const found = [...initContainerStatuses, ...containerStatuses]
-    .flatMap((one) => waiting(one))
+  const containerReason = [...initContainerStatuses, ...containerStatuses]
+    .flatMap((status) => waiting(status))
     .find((reason) => reason !== "PodInitializing");
-  const reason = found ?? (scheduled?.status === "False" ? scheduled.reason : undefined);
+  const reason = containerReason ?? (scheduled?.status === "False" ? scheduled.reason : undefined);
   return reason !== undefined && /^[A-Za-z]{1,64}$/.test(reason) ? reason : undefined;
 }
 
 const conditionOf = ({ status }: V1Pod, type: string) =>
-  status?.conditions?.find((one) => one.type === type);
+  status?.conditions?.find((condition) => condition.type === type);
 
 /** Times are text on the wire, although the client's types declare dates. */
 const textOf = (value: Date | undefined): string | undefined =>

@@ -38,7 +38,7 @@ function snapshotOf(revision: number, journal: number): Snapshot {
     pods: [pod],
     nodes: { byName: new Map([["n", { uid: "n1", created: 0 }]]), all: true },
     desired: 1,
-    wanted: {
+    target: {
       intent: "apply",
       digest: "d",
       isKnown: false,
@@ -53,9 +53,11 @@ function snapshotOf(revision: number, journal: number): Snapshot {
 
 const at = (seconds: number) => ({ steady: seconds, api: seconds });
 const published = (snapshot: Snapshot, memory = noMemory, seconds = 100) => {
-  const found = decide(snapshot, memory, at(seconds));
-  const revisions = found.actions.flatMap((one) => (one.kind === "publish" ? [one.revision] : []));
-  return { ...found, revisions };
+  const decision = decide(snapshot, memory, at(seconds));
+  const revisions = decision.actions.flatMap((action) =>
+    action.kind === "publish" ? [action.revision] : [],
+  );
+  return { ...decision, revisions };
 };
 
 const most = 2 ** 20;
@@ -92,11 +94,11 @@ test("publishes no change during a pause when global-pull-secret was deleted or 
   assert.deepEqual([held.actions, held.view.pending, held.again], [[], "paused", Infinity]);
   assert.deepEqual(published(lost).revisions, [4]);
   // Content that was published before is not a change.
-  const known = { ...lost, wanted: { ...lost.wanted, isKnown: true } };
-  assert.deepEqual(published({ ...known, isPaused: true }).revisions, [4]);
+  const knownSnapshot = { ...lost, target: { ...lost.target, isKnown: true } };
+  assert.deepEqual(published({ ...knownSnapshot, isPaused: true }).revisions, [4]);
   // A withdrawal that has begun continues to its end.
-  const wanted = { ...lost.wanted, intent: "release" as const };
-  assert.deepEqual(published({ ...lost, wanted, isPaused: true }).revisions, [4]);
+  const target = { ...lost.target, intent: "release" as const };
+  assert.deepEqual(published({ ...lost, target, isPaused: true }).revisions, [4]);
 });
 
 test("replaces the template during a pause, because a pause delays only changes of the content", () => {
@@ -110,11 +112,11 @@ test("publishes less and less often for a node that keeps reporting a higher rev
   let own = 3;
   const times: number[] = [];
   for (let seconds = 0; seconds < 86_400; seconds += 10) {
-    const found = published(snapshotOf(own, own + 100), memory, seconds);
-    if (found.revisions.length > 0) times.push(seconds);
-    own = found.revisions[0] ?? own;
-    memory = found.memory;
-    assert.equal(found.view.excused[0]?.node, "n");
+    const decision = published(snapshotOf(own, own + 100), memory, seconds);
+    if (decision.revisions.length > 0) times.push(seconds);
+    own = decision.revisions[0] ?? own;
+    memory = decision.memory;
+    assert.equal(decision.view.excused[0]?.node, "n");
   }
   assert.deepEqual(times, [0, 600, 1800, 4200, 9000, 18_600, 37_800, 59_400, 81_000]);
 });
@@ -134,15 +136,15 @@ test("publishes only newer content for scope Annotated before its template, beca
     secret: { ...(first.secret as SecretFacts), mode },
     template: { isCurrent: true, mode },
     pods: first.pods.map((pod) => Object.assign({}, pod, { mode })),
-    wanted: { ...first.wanted, mode: "CredentialProviderAnnotated" },
+    target: { ...first.target, mode: "CredentialProviderAnnotated" },
   };
-  const publishes = (changed: Partial<Snapshot["wanted"]>, journal: number) => {
+  const publishes = (changed: Partial<Snapshot["target"]>, journal: number) => {
     const pods = snapshot.pods.map((pod) =>
       Object.assign({}, pod, { terminationMessage: { ...pod.terminationMessage, journal } }),
     );
-    const wanted = { ...snapshot.wanted, ...changed };
-    return decide({ ...snapshot, pods, wanted }, noMemory, at(100)).actions.flatMap((one) =>
-      one.kind === "publish" ? [[one.revision, one.mode, one.served]] : [],
+    const target = { ...snapshot.target, ...changed };
+    return decide({ ...snapshot, pods, target }, noMemory, at(100)).actions.flatMap((action) =>
+      action.kind === "publish" ? [[action.revision, action.mode, action.served]] : [],
     );
   };
   assert.deepEqual(publishes({}, 3), []);

@@ -9,7 +9,7 @@ import { policyWith } from "../policy/policy.fixture.ts";
 import { rolloutTroubles } from "../status/outcome.ts";
 import { failuresOf } from "../status/nodes.ts";
 import type { Progress } from "./step.ts";
-import { deployed, isServed, nothingLeft, one, two, World } from "./world.fixture.ts";
+import { deployed, isServed, nothingLeft, firstContent, two, World } from "./world.fixture.ts";
 
 const otherImage = (world: World): void => {
   const agent = { ...world.remover.agent, image: "example.invalid/agent:2" };
@@ -57,7 +57,7 @@ test("repeats a refused write after 5 s, and then once a minute", async () => {
     refused += 1;
     return refuse(403, "Forbidden", "no host paths");
   };
-  for (let seconds = 0; seconds < 600; seconds += 1) await world.step(one);
+  for (let seconds = 0; seconds < 600; seconds += 1) await world.step(firstContent);
   assert.equal(refused, 11);
 });
 
@@ -137,7 +137,7 @@ for (const [what, make] of hostile)
 async function patching(allowed: readonly string[]): Promise<World> {
   const names = Array.from({ length: 10 }, (_, at) => [`n${at}`, "proves"] as const);
   const world = await World.of(Object.fromEntries(names));
-  await world.until(one, isServed);
+  await world.until(firstContent, isServed);
   world.api.refuses = ({ path, userAgent }, verb) =>
     verb === "patch" &&
     userAgent === fieldManager &&
@@ -173,7 +173,7 @@ test("grants to 200 nodes in half a minute while the API server answers one patc
   const names = Array.from({ length: 200 }, (_, at) => [`n${at}`, "proves"] as const);
   const world = await World.of(Object.fromEntries(names));
   Object.assign(world.remover, { policy: policyWith({ maxUnavailable: "100%" }) });
-  await world.step(one);
+  await world.step(firstContent);
   let patches = 0;
   world.api.refuses = ({ path, userAgent }, verb) => {
     if (verb !== "patch" || userAgent !== fieldManager || !path.includes("/pods/"))
@@ -184,7 +184,7 @@ test("grants to 200 nodes in half a minute while the API server answers one patc
   const isGranted = () => Object.values(world.granted).every((revision) => revision === 1);
   const { seconds } = world;
   // No step fails. After each failed step, the controller would wait twice as long.
-  await world.until(one, isGranted);
+  await world.until(firstContent, isGranted);
   assert.ok(world.seconds - seconds <= 30, `${world.seconds - seconds} s`);
 });
 
@@ -197,13 +197,13 @@ test("when the deletion of one pod is refused, replaces the other pods and retri
     world.pods
       .filter(({ metadata, spec }) => before.get(spec?.nodeName) !== metadata?.uid)
       .map(({ spec }) => spec?.nodeName);
-  await world.until(one, () => replaced().length === 2);
+  await world.until(firstContent, () => replaced().length === 2);
   assert.deepEqual(replaced(), ["b", "c"]);
   world.seconds += 60;
-  await world.step(one);
+  await world.step(firstContent);
   const from = world.api.asked.length;
   let last: Progress | undefined;
-  for (let seconds = 0; seconds < 180; seconds += 1) last = await world.step(one);
+  for (let seconds = 0; seconds < 180; seconds += 1) last = await world.step(firstContent);
   const deletions = world.api.asked
     .slice(from)
     .filter(({ verb, userAgent }) => verb === "delete" && userAgent === fieldManager);

@@ -16,9 +16,9 @@ const policy = (change: (policy: GrantPolicy) => Partial<GrantPolicy>): Rewrite 
   snapshot: (seen) => ({ ...seen, policy: { ...seen.policy, ...change(seen.policy) } }),
 });
 const actions = (change: (action: Action) => Action | undefined): Rewrite => ({
-  decision: (wanted: Decision) => ({
-    ...wanted,
-    actions: wanted.actions.map(change).filter((action) => action !== undefined),
+  decision: (decision: Decision) => ({
+    ...decision,
+    actions: decision.actions.map(change).filter((action) => action !== undefined),
   }),
 });
 const without = (kind: Action["kind"]): Rewrite =>
@@ -29,7 +29,7 @@ const forgetful: Rewrite = {
   memory: (memory) => ({
     ...memory,
     places: new Map(),
-    pods: new Map([...memory.pods].map(([uid, one]) => [uid, { ...one, holds: false }])),
+    pods: new Map([...memory.pods].map(([uid, record]) => [uid, { ...record, holds: false }])),
   }),
 };
 const pods = (change: (pod: PodFacts) => Partial<PodFacts>): Rewrite => ({
@@ -41,7 +41,7 @@ const pods = (change: (pod: PodFacts) => Partial<PodFacts>): Rewrite => ({
 const unsettled: Rewrite = {
   memory: (memory) => ({
     ...memory,
-    pods: new Map([...memory.pods].map(([uid, one]) => [uid, { ...one, isSettled: false }])),
+    pods: new Map([...memory.pods].map(([uid, record]) => [uid, { ...record, isSettled: false }])),
   }),
 };
 const oldNodes: Rewrite = {
@@ -152,7 +152,7 @@ const rows: readonly Row[] = [
     {
       snapshot: (seen) => ({
         ...seen,
-        wanted: { ...seen.wanted, withdraws: { newest: false, served: false } },
+        target: { ...seen.target, withdraws: { newest: false, served: false } },
       }),
     },
     oneLeaves,
@@ -168,7 +168,12 @@ const rows: readonly Row[] = [
   [
     "a promotion needs the canary's proof",
     "status",
-    { decision: (wanted) => ({ ...wanted, actions: [...wanted.actions, { kind: "promote" }] }) },
+    {
+      decision: (decision) => ({
+        ...decision,
+        actions: [...decision.actions, { kind: "promote" }],
+      }),
+    },
     planOf,
   ],
   [
@@ -214,9 +219,9 @@ const rows: readonly Row[] = [
     "a withdrawal waits for every Node",
     "ends",
     {
-      decision: (wanted) => ({
-        ...wanted,
-        actions: wanted.actions.map((action) =>
+      decision: (decision) => ({
+        ...decision,
+        actions: decision.actions.map((action) =>
           action.kind === "complete" ? { ...action, isConfirmed: true } : action,
         ),
       }),

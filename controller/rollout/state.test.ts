@@ -113,8 +113,8 @@ const requests: readonly (readonly [
   ["a text that also has other values", ["", "x"], "[{},7]", '["","x"]'],
   ["a value of any length", ["x".repeat(300_000), ""], "", `["${"x".repeat(256)}",""]`],
 ];
-for (const [what, asked, known, is] of requests)
+for (const [what, asked, recorded, is] of requests)
   test(`begins a retry only if the request is new: ${what}`, () => {
-    assert.equal(retryOf(asked, known), is);
+    assert.equal(retryOf(asked, recorded), is);
     assert.equal(retryOf(asked, is), is);
   });

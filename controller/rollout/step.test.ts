@@ -16,11 +16,19 @@ import type { CollectionInformer } from "#kube/watch/informer.ts";
 import { isPublishedOut } from "../status/summary.ts";
 import type { AgentPod } from "./pods.ts";
 import { takeStep, type Progress } from "./step.ts";
-import { content, deployed, isServed, nothingLeft, one, two, World } from "./world.fixture.ts";
+import {
+  content,
+  deployed,
+  isServed,
+  nothingLeft,
+  firstContent,
+  two,
+  World,
+} from "./world.fixture.ts";
 
 test("publishes first, then writes the agents' rights, then the DaemonSet", async () => {
   const world = await World.of({ a: "proves" });
-  const { revision, served } = await world.step(one);
+  const { revision, served } = await world.step(firstContent);
   assert.deepEqual([revision, served], [1, 0]);
   assert.deepEqual(
     world.writes,
@@ -33,32 +41,32 @@ test("decides nothing until the agents' pods have been read", async () => {
   const world = await World.of({ a: "proves" });
   const pods = { view: { synced: false, items: new Map() }, wrote: () => {} };
   Object.assign(world.remover, { pods });
-  const { view, again } = await world.step(one);
+  const { view, again } = await world.step(firstContent);
   assert.deepEqual([view, again, world.writes], [undefined, 1, []]);
 });
 
 test("records the canary before its grant, and grants to no other node until the canary has proved the content", async () => {
   const world = await World.of({ a: "ignores", b: "ignores", c: "ignores" });
-  await world.until(one, () => Object.values(world.granted).includes(1));
+  await world.until(firstContent, () => Object.values(world.granted).includes(1));
   // From now on, the Secret records that a node might have our entries.
   assert.deepEqual(world.writes.slice(-3), ["state", "global", "pod-of-a"]);
   assert.equal(world.state.canary?.node, "a");
-  for (let seconds = 0; seconds < 30; seconds += 1) await world.step(one);
+  for (let seconds = 0; seconds < 30; seconds += 1) await world.step(firstContent);
   assert.deepEqual(world.granted, { a: 1, b: undefined, c: undefined });
   world.nodes.set("a", "proves");
-  await world.until(one, ({ state }) => state.word);
-  await world.step(one);
+  await world.until(firstContent, ({ state }) => state.word);
+  await world.step(firstContent);
   assert.equal(world.granted["b"], 1);
 });
 
 test("serves new nodes nothing until all existing nodes have proved the content, and then writes nothing more", async () => {
   const world = await World.of({ a: "proves", b: "proves", c: "proves" });
-  const progress = await world.until(one, ({ ended }) => ended);
+  const progress = await world.until(firstContent, ({ ended }) => ended);
   assert.deepEqual(world.granted, { a: 1, b: 1, c: 1 });
   assert.equal(progress.served, 1);
-  await world.step(one);
+  await world.step(firstContent);
   const { length } = world.writes;
-  for (let seconds = 0; seconds < 30; seconds += 1) await world.step(one);
+  for (let seconds = 0; seconds < 30; seconds += 1) await world.step(firstContent);
   assert.deepEqual(world.writes.slice(length), []);
 });
 
@@ -114,12 +122,12 @@ test("records a halt before it revokes grants, and publishes nothing until a ret
 test("begins a retry that either of two objects requests", async () => {
   const world = await deployed();
   Object.assign(world.remover, { requests: { ...world.remover.requests, retry: "object" } });
-  await world.step(one);
+  await world.step(firstContent);
   assert.equal(world.state.retry, '["","object"]');
   const metadata = { name: "additional-pull-secret", annotations: { [retryAnnotation]: "secret" } };
   const data = { ".dockerconfigjson": btoa("{}") };
   await world.cluster.create(collections.secrets, { metadata, data });
-  await world.step(one);
+  await world.step(firstContent);
   assert.equal(world.state.retry, '["secret","object"]');
 });
 
@@ -203,7 +211,7 @@ test("creates an immutable Secret again with the same content", async () => {
   world.edit(owned.global, { immutable: true });
   // Only metadata of an immutable Secret can be changed.
   world.edit(owned.global, { metadata: { labels: { "app.kubernetes.io/managed-by": "x" } } });
-  await world.step(one);
+  await world.step(firstContent);
   await world.until(two, isServed);
   const secret = world.api.object<V1Secret>(owned.global);
   assert.equal(secret?.immutable, undefined);
@@ -241,9 +249,12 @@ for (const [what, data] of edits)
 test("restores a deleted Secret with a revision that no node has", async () => {
   const world = await deployed();
   world.delete(owned.global);
-  await world.step(one);
-  assert.deepEqual([world.published?.revision, world.published?.document], [2, one.document]);
-  await world.until(one, isServed);
+  await world.step(firstContent);
+  assert.deepEqual(
+    [world.published?.revision, world.published?.document],
+    [2, firstContent.document],
+  );
+  await world.until(firstContent, isServed);
 });
 
 for (const [what, harm] of [
@@ -258,9 +269,9 @@ for (const [what, harm] of [
     const { length } = world.writes;
     const { view } = await world.step(two);
     assert.deepEqual([view?.pending, world.writes.slice(length)], ["paused", []]);
-    await world.step(one);
+    await world.step(firstContent);
     const { revision = 0, document } = world.published ?? {};
-    assert.deepEqual([revision > 1, document], [true, one.document]);
+    assert.deepEqual([revision > 1, document], [true, firstContent.document]);
     assert.equal((await world.step(two)).revision, revision);
   });
 
@@ -269,10 +280,10 @@ test("repairs the agents' rights and the DaemonSet when others changed them, and
   const pods = world.pods.map(({ metadata }) => metadata?.uid);
   world.delete(owned.role);
   world.edit(owned.daemonSet, { spec: { minReadySeconds: 9 } });
-  await world.step(one);
+  await world.step(firstContent);
   assert.ok(world.api.object(owned.role));
   assert.equal(world.daemonSet?.spec?.minReadySeconds, 3);
-  await world.until(one, isServed);
+  await world.until(firstContent, isServed);
   assert.deepEqual(
     world.pods.map(({ metadata }) => metadata?.uid),
     pods,
@@ -286,7 +297,9 @@ test("replaces pods of an older template one by one, and records each node befor
   Object.assign(world.remover, {
     agent: { ...world.remover.agent, image: "example.invalid/agent:2" },
   });
-  await world.until(one, () => world.pods.every(({ metadata }) => !before.has(metadata?.uid)));
+  await world.until(firstContent, () =>
+    world.pods.every(({ metadata }) => !before.has(metadata?.uid)),
+  );
   const writes = world.writes.slice(length);
   const deletions = writes.filter((name) => name.startsWith("-"));
   assert.deepEqual(deletions, ["-pod-of-a", "-pod-of-b", "-pod-of-c"]);
@@ -305,7 +318,7 @@ for (const [from, to, published] of [
   test(`when scope and content change together, grants newer content only to agents of scope ${to}`, async () => {
     const world = await World.of({ a: "proves", b: "proves", c: "proves" });
     useScope(world, from);
-    await world.until(one, isServed);
+    await world.until(firstContent, isServed);
     const before = new Set(world.pods.map(({ metadata }) => metadata?.uid));
     useScope(world, to);
     const { revision } = await world.until(two, (progress) => {
@@ -322,7 +335,7 @@ for (const [from, to, published] of [
 async function refusesAnnotated(status: number): Promise<World> {
   const world = await World.of({ a: "proves", b: "proves", c: "proves" });
   useScope(world, "All");
-  await world.until(one, isServed);
+  await world.until(firstContent, isServed);
   useScope(world, "Annotated");
   world.api.refuses = ({ userAgent, path }, verb) =>
     verb === "patch" && userAgent === fieldManager && path === owned.daemonSet
@@ -346,18 +359,18 @@ for (const status of [403, 409, 500]) {
     const world = await refusesAnnotated(status);
     await world.join("d");
     for (let seconds = 0; seconds < 120; seconds += 1) {
-      const progress = await world.step(one);
+      const progress = await world.step(firstContent);
       const { revision, served } = progress;
       assert.deepEqual([revision, served, world.published?.mode], [1, 1, "CredentialProvider"]);
       assert.equal(progress.view?.pending, "template", "status reports that the mode waits");
     }
     assert.deepEqual(world.granted, { a: 1, b: 1, c: 1, d: 1 });
     world.api.refuses = () => undefined;
-    await world.until(one, ({ revision, ended }) => revision === 2 && ended);
+    await world.until(firstContent, ({ revision, ended }) => revision === 2 && ended);
     assert.equal(world.published?.mode, "CredentialProviderAnnotated");
     assert.deepEqual(world.granted, { a: 2, b: 2, c: 2, d: 2 });
     const { length } = world.writes;
-    for (let seconds = 0; seconds < 30; seconds += 1) await world.step(one);
+    for (let seconds = 0; seconds < 30; seconds += 1) await world.step(firstContent);
     assert.deepEqual(world.writes.slice(length), []);
   });
 }
@@ -378,23 +391,23 @@ test("completes an upgrade when a node whose pod was deleted is no longer served
   Object.assign(world.remover, {
     agent: { ...world.remover.agent, image: "example.invalid/agent:2" },
   });
-  await world.until(one, ({ state }) => state.replaced.includes("a"));
+  await world.until(firstContent, ({ state }) => state.replaced.includes("a"));
   // The DaemonSet controller creates no new pod for node a, and no longer counts the node.
   world.nodes.delete("a");
   world.edit(`${collections.nodes}/a`, { metadata: { labels: { "kubernetes.io/os": "windows" } } });
-  await world.until(one, ({ state }) => state.replaced.length === 0);
+  await world.until(firstContent, ({ state }) => state.replaced.length === 0);
   const pods = world.pods.map(({ metadata, spec }) => [spec?.nodeName, before.has(metadata?.uid)]);
   assert.deepEqual(Object.fromEntries(pods), { b: false, c: false });
 });
 
 test("sends no grant and occupies no slot when the canary cannot be recorded", async () => {
   const world = await World.of({ a: "proves", b: "proves" });
-  await world.step(one);
+  await world.step(firstContent);
   const isCanary = ({ path }: { path: string }): boolean => path.startsWith(owned.state);
   world.api.refuses = (request, verb) =>
     verb !== "get" && isCanary(request) ? refuse(409, "Conflict", "it changed") : undefined;
   await assert.rejects(
-    world.until(one, () => false),
+    world.until(firstContent, () => false),
     { status: 409 },
   );
   assert.deepEqual(world.granted, { a: undefined, b: undefined });
@@ -437,12 +450,12 @@ async function killedAt(world: World, at: number): Promise<void> {
     isDead ||= isWrite && world.writes.length === at;
     return isDead ? refuse(503, "ServiceUnavailable", "no node has to confirm") : undefined;
   };
-  for (const wanted of [one, two])
-    await world.until(wanted, isServed).catch(async (error: unknown) => {
+  for (const target of [firstContent, two])
+    await world.until(target, isServed).catch(async (error: unknown) => {
       if (!isDead) throw error;
       world.api.refuses = () => undefined;
       world.restart();
-      await world.until(wanted, isServed);
+      await world.until(target, isServed);
     });
   assert.ok(isDead);
 }
@@ -540,7 +553,10 @@ test("lists Nodes a few times while a withdrawal waits for a node without a pod,
   assert.ok(lists() - before <= 4, `${lists() - before} lists in five minutes`);
   world.nodes.set("b", "proves");
   const from = world.seconds;
-  const { completed } = await world.until(nothingLeft, (one) => one.completed !== undefined);
+  const { completed } = await world.until(
+    nothingLeft,
+    (progress) => progress.completed !== undefined,
+  );
   assert.deepEqual(completed, { isConfirmed: true });
   assert.ok(world.seconds - from < 20, `${world.seconds - from} s`);
 });
@@ -549,15 +565,15 @@ test("lists Nodes a few times while a withdrawal waits for a node without a pod,
  * Takes a step while the controller cannot see the pods: the API server has ended the watch, and
  * the controller lists the pods again.
  */
-async function unseen(world: World, wanted: WantedContent): Promise<Progress> {
+async function unseen(world: World, target: WantedContent): Promise<Progress> {
   (world.remover.pods as CollectionInformer<AgentPod>).lost();
-  return takeStep(world.remover, await observe(world.cluster, undefined), wanted);
+  return takeStep(world.remover, await observe(world.cluster, undefined), target);
 }
 
 test("keeps the last known state of the nodes while it lists their pods again", async () => {
   const world = await deployed();
-  const { view } = await world.step(one);
-  const during = await unseen(world, one);
+  const { view } = await world.step(firstContent);
+  const during = await unseen(world, firstContent);
   assert.deepEqual([during.view, isPublishedOut(during)], [view, true]);
   const waiting = await unseen(world, two);
   assert.deepEqual([waiting.view?.pending, world.published?.revision], ["places", 1]);
@@ -579,5 +595,5 @@ test("reports why the controller cannot watch the pods", async () => {
   const world = await deployed();
   const failure = new Error("may not watch");
   (world.remover.pods as CollectionInformer<AgentPod>).failed(failure);
-  assert.equal((await unseen(world, one)).failure, failure);
+  assert.equal((await unseen(world, firstContent)).failure, failure);
 });

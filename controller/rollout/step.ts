@@ -70,10 +70,10 @@ const mostDecisions = 4;
 
 export async function takeStep(
   context: RolloutContext,
-  found: Snapshot,
-  wanted: WantedContent,
+  snapshot: Snapshot,
+  target: WantedContent,
 ): Promise<Progress> {
-  const step = new Step(context, found, wanted);
+  const step = new Step(context, snapshot, target);
   await step.repair();
   for (let round = 0; round < mostDecisions; round += 1) if (!(await step.advance())) break;
   return step.progress();
@@ -94,13 +94,13 @@ class Step {
   #waits = false;
   #completed: Progress["completed"];
 
-  constructor(context: RolloutContext, found: Snapshot, wanted: WantedContent) {
+  constructor(context: RolloutContext, snapshot: Snapshot, target: WantedContent) {
     this.#context = context;
-    this.#wanted = wanted;
-    this.#objects = found;
-    this.#published = this.#read(found.global);
-    this.#state = readRollout(readState(found.state).rollout);
-    const { [retryAnnotation]: asked = "" } = found.additional?.metadata?.annotations ?? {};
+    this.#wanted = target;
+    this.#objects = snapshot;
+    this.#published = this.#read(snapshot.global);
+    this.#state = readRollout(readState(snapshot.state).rollout);
+    const { [retryAnnotation]: asked = "" } = snapshot.additional?.metadata?.annotations ?? {};
     this.#retry = retryOf([asked, context.requests.retry], this.#state.retry);
   }
 
@@ -122,7 +122,7 @@ class Step {
     const observed = {
       objects: this.#objects,
       published: this.#published,
-      wanted: this.#wanted,
+      target: this.#wanted,
       pods: items.values(),
       drift: synced ? await this.#drift(live, declared) : "none",
       retry: this.#retry,
@@ -131,7 +131,7 @@ class Step {
     if (!synced) {
       const actions = publishUnseen(facts);
       await this.#write(actions);
-      this.#waits = facts.wanted.digest !== facts.secret?.digest;
+      this.#waits = facts.target.digest !== facts.secret?.digest;
       return actions.length > 0;
     }
     let decision = decide(facts, memory.grants, times());
@@ -211,7 +211,7 @@ class Step {
           await this.#writeObject(next);
           continue;
         }
-        const end = rest.findIndex((one) => !isPodAction(one));
+        const end = rest.findIndex((action) => !isPodAction(action));
         const others = rest.splice(0, end === -1 ? rest.length : end).filter(isPodAction);
         const several = [next, ...others];
         if (several.some(({ kind }) => kind === "grant")) await this.#noteRolled(true);

@@ -99,13 +99,13 @@ export class Survey {
       });
       const holds =
         grantState.is === "unproved" || grantState.is === "back" || record.sent !== undefined;
-      const one = { pod, record: { ...record, holds }, grantState };
-      pods.push(one);
+      const surveyed = { pod, record: { ...record, holds }, grantState };
+      pods.push(surveyed);
       this.recheckIn(changesIn);
       if (holds) this.taken.add(pod.node);
       const other = byNode.get(pod.node)?.pod;
-      if (other === undefined || isYounger(pod, other)) byNode.set(pod.node, one);
-      this.records.set(pod.uid, one.record);
+      if (other === undefined || isYounger(pod, other)) byNode.set(pod.node, surveyed);
+      this.records.set(pod.uid, surveyed.record);
     }
     this.pods = pods;
     this.byNode = byNode;
@@ -163,8 +163,8 @@ export class Survey {
    */
   uidOf({ node, uid }: PodFacts): string | undefined {
     const { byName, all } = this.snapshot.nodes;
-    const found = byName.get(node)?.uid;
-    if (found !== undefined) return found;
+    const nodeUid = byName.get(node)?.uid;
+    if (nodeUid !== undefined) return nodeUid;
     // A pod whose Node is gone will soon be deleted. The pod's failure still counts, under the
     // pod's uid.
     if (all || byName.has(node)) return `pod/${uid}`;
@@ -180,9 +180,9 @@ export class Survey {
     if (refused === undefined) return true;
     const isLong = this.now.steady - refused.at >= absenceSeconds;
     const pause = isLong ? refusedAgainSeconds : refusedSoonSeconds;
-    const left = pause - (this.now.steady - refused.last);
-    if (left > 0) this.recheckIn(left);
-    return left <= 0;
+    const remaining = pause - (this.now.steady - refused.last);
+    if (remaining > 0) this.recheckIn(remaining);
+    return remaining <= 0;
   }
 
   /** True while only one node is allowed to hold the newest content. */
@@ -204,8 +204,8 @@ export class Survey {
   }
 }
 
-const isYounger = (one: PodFacts, other: PodFacts): boolean =>
-  one.isDeleting === other.isDeleting ? one.created > other.created : other.isDeleting;
+const isYounger = (pod: PodFacts, other: PodFacts): boolean =>
+  pod.isDeleting === other.isDeleting ? pod.created > other.created : other.isDeleting;
 
 /**
  * Decides about the slots of pods that were deleted while they held a grant. A change on the pod's
@@ -263,7 +263,7 @@ export const idleView: View = {
   excused: [],
   failed: [],
   failures: 0,
-  kept: [],
+  undeletable: [],
   places: 0,
   pending: "no",
 };
@@ -272,23 +272,23 @@ export const idleView: View = {
 export function viewOf(survey: Survey, podless: Memory["podless"], newer: NewerContent): View {
   const counts = { ...noCounts };
   const lists: { failed: ListedNode[]; excused: ListedNode[] } = { failed: [], excused: [] };
-  const kept: { node: string; why: string }[] = [];
+  const undeletable: { node: string; why: string }[] = [];
   let hasOlder = false;
-  for (const one of survey.byNode.values()) {
-    const { node, waitingReason } = one.pod;
-    const { nodeState, reason } = nodeStateOf(survey, one);
+  for (const surveyed of survey.byNode.values()) {
+    const { node, waitingReason } = surveyed.pod;
+    const { nodeState, reason } = nodeStateOf(survey, surveyed);
     counts[nodeState] += 1;
     // A pod without a grant is new, and its node might have the content already.
-    if (nodeState === "waiting" && one.pod.grant !== undefined) hasOlder = true;
+    if (nodeState === "waiting" && surveyed.pod.grant !== undefined) hasOlder = true;
     if ((nodeState === "failed" || nodeState === "excused") && reason !== undefined)
-      lists[nodeState].push({ node, reason, waitingReason, ...refusalOf(one, reason) });
+      lists[nodeState].push({ node, reason, waitingReason, ...refusalOf(surveyed, reason) });
     // A pod of the current template needs no replacement.
-    if (one.record.kept !== undefined && !one.pod.isCurrent)
-      kept.push({ node, why: one.record.kept.why });
+    if (surveyed.record.refusedDeletion !== undefined && !surveyed.pod.isCurrent)
+      undeletable.push({ node, why: surveyed.record.refusedDeletion.why });
   }
   for (const { node, at } of podless.values()) {
-    const left = absenceSeconds - (survey.now.steady - at);
-    if (left > 0) survey.recheckIn(left);
+    const remaining = absenceSeconds - (survey.now.steady - at);
+    if (remaining > 0) survey.recheckIn(remaining);
     else lists.excused.push({ node, reason: "podless", waitingReason: undefined });
   }
   return {
@@ -296,7 +296,7 @@ export function viewOf(survey: Survey, podless: Memory["podless"], newer: NewerC
     counts,
     ...lists,
     failures: survey.state.failed.length,
-    kept,
+    undeletable,
     places: survey.taken.size,
     pending: pendingOf(survey, newer, hasOlder),
   };
@@ -364,8 +364,8 @@ function pendingOf(
   if (waitsFor !== undefined) return waitsFor;
   if (cause !== undefined) return "places";
   // The published content of another mode waits for the template, which the API server refuses.
-  const { wanted } = survey.snapshot;
-  if (wanted.intent === "apply" && wanted.mode !== survey.secret.mode) return "template";
+  const { target } = survey.snapshot;
+  if (target.intent === "apply" && target.mode !== survey.secret.mode) return "template";
   const { halted, awaited } = survey.state;
   const isPromoted = survey.isPromoted() && awaited < 0 && !hasOlder;
   const isOut = survey.pods.length === 0 || isPromoted;

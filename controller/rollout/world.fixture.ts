@@ -48,7 +48,7 @@ export const content = (pair: string, changes: Partial<WantedContent> = {}): Wan
   ...changes,
 });
 
-export const [one, two] = [content("u:1"), content("u:2")] as const;
+export const [firstContent, two] = [content("u:1"), content("u:2")] as const;
 
 /** The content of a withdrawal. */
 export const nothingLeft = content("", {
@@ -147,18 +147,18 @@ export class World {
   }
 
   /** Moves the clock, lets the nodes act, and takes a step. */
-  async step(wanted: WantedContent): Promise<Progress> {
+  async step(target: WantedContent): Promise<Progress> {
     await this.showPods();
-    return takeStep(this.remover, await observe(this.cluster, undefined), wanted);
+    return takeStep(this.remover, await observe(this.cluster, undefined), target);
   }
 
   /** Takes one step a second until the condition holds. Fails after ten minutes. */
-  async until(wanted: WantedContent, isSo: (progress: Progress) => boolean): Promise<Progress> {
+  async until(target: WantedContent, isSo: (progress: Progress) => boolean): Promise<Progress> {
     for (let steps = 0; steps < 600; steps += 1) {
-      const progress = await this.step(wanted);
+      const progress = await this.step(target);
       if (isSo(progress)) return progress;
     }
-    throw new Error(`the condition never held: ${JSON.stringify(await this.step(wanted))}`);
+    throw new Error(`the condition never held: ${JSON.stringify(await this.step(target))}`);
   }
 
   /** Moves the clock, lets the nodes act, and shows the pods to the informer. */
@@ -215,7 +215,9 @@ export class World {
       )
       .map(({ verb, resource, name }) => {
         const plural = resource.split("/").at(-1) ?? "";
-        const path = [...paths.keys()].find((one) => one.endsWith(`/${plural}/${name}`));
+        const path = [...paths.keys()].find((candidate) =>
+          candidate.endsWith(`/${plural}/${name}`),
+        );
         const short = path === undefined ? name.replace(/-\d+$/, "") : (paths.get(path) ?? name);
         return verb === "delete" ? `-${short}` : short;
       });
@@ -317,9 +319,9 @@ export class World {
 export const isServed = ({ view, served, revision }: Progress): boolean =>
   view?.phase === "served" && served === revision && view.places === 0;
 
-/** Returns a cluster of three nodes that have the content `one`. */
+/** Returns a cluster of three nodes that have the content `firstContent`. */
 export async function deployed(): Promise<World> {
   const world = await World.of({ a: "proves", b: "proves", c: "proves" });
-  await world.until(one, isServed);
+  await world.until(firstContent, isServed);
   return world;
 }

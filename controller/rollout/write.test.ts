@@ -27,8 +27,8 @@ const pod = (node: string): AgentPod => ({
   waitingReason: undefined,
   message: undefined,
 });
-const given: Grant = { revision: 7, digest: "d", since: "2026-01-01T00:00:00Z", word: true };
-const action = (kind: PodAction["kind"], node: string, grant: Grant = given): PodAction => ({
+const defaultGrant: Grant = { revision: 7, digest: "d", since: "2026-01-01T00:00:00Z", word: true };
+const action = (kind: PodAction["kind"], node: string, grant: Grant = defaultGrant): PodAction => ({
   kind,
   pod: { ...pod(node), isCurrent: true },
   grant,
@@ -53,8 +53,8 @@ function scripted(answer: (path: string) => unknown = () => undefined) {
     mostUnderWay = Math.max(mostUnderWay, underWay);
     try {
       await new Promise((resolve) => setImmediate(resolve));
-      const found = answer(path);
-      if (found instanceof Error) throw found;
+      const response = answer(path);
+      if (response instanceof Error) throw response;
       const { annotations } = (body as V1Pod).metadata ?? {};
       return { metadata: { name: path, resourceVersion: "8", annotations } };
     } finally {
@@ -66,7 +66,10 @@ function scripted(answer: (path: string) => unknown = () => undefined) {
       patch: (path: string, body: object) => ask("patch", path, body),
       remove: (path: string, ...body: unknown[]) => ask("remove", path, body),
     } as unknown as Cluster,
-    pods: { view: { synced: true, items: new Map() }, wrote: (one: V1Pod) => wrote.push(one) },
+    pods: {
+      view: { synced: true, items: new Map() },
+      wrote: (writtenPod: V1Pod) => wrote.push(writtenPod),
+    },
     memory: { grants: noMemory },
     times: () => now,
   } as unknown as Parameters<typeof writePods>[0];
@@ -119,7 +122,7 @@ test("writes a grant to the version of the pod that was read, and passes the wri
 const bodies: readonly (readonly [what: string, action: PodAction, expected: object])[] = [
   [
     "removes an old request for a termination message",
-    action("grant", "a", { ...given, word: false }),
+    action("grant", "a", { ...defaultGrant, word: false }),
     { "globalpullsecret.io/word": null },
   ],
   [
@@ -138,10 +141,10 @@ const bodies: readonly (readonly [what: string, action: PodAction, expected: obj
     { "globalpullsecret.io/sync": "1767225600500" },
   ],
 ];
-for (const [what, one, expected] of bodies)
+for (const [what, podAction, expected] of bodies)
   test(what, async () => {
     const { context, requests } = scripted();
-    await writePods(context, [one]);
+    await writePods(context, [podAction]);
     assert.partialDeepStrictEqual(requests, [{ body: { metadata: { annotations: expected } } }]);
   });
 
@@ -184,7 +187,7 @@ for (const [what, error, { isSent, isRefused, isThrown, why }] of answers)
     const { context, remembering, seen, wrote } = scripted(() => error);
     context.memory.grants = remembering("a", "b");
     const untouched = seen("b");
-    const outcome = await writePods(context, grants("a")).catch((found: unknown) => found);
+    const outcome = await writePods(context, grants("a")).catch((thrown: unknown) => thrown);
     assert.equal(outcome === error, isThrown);
     assert.deepEqual([seen("a")?.sent !== undefined, seen("a")?.holds], [isSent, isSent]);
     const { why: words, ...times } = seen("a")?.refused ?? {};

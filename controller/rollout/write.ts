@@ -159,9 +159,9 @@ export class Repairs {
   async attempt<T>(name: string, now: number, write: () => Promise<T>): Promise<T | undefined> {
     if ((this.#failed.get(name)?.until ?? now) > now) return undefined;
     try {
-      const made = await write();
+      const result = await write();
       this.#failed.delete(name);
-      return made;
+      return result;
     } catch (error) {
       const failures = (this.#failed.get(name)?.failures ?? 0) + (isConflict(error) ? 0 : 1);
       const asked = error instanceof ApiError ? (error.retryAfterSeconds ?? 0) : 0;
@@ -185,7 +185,7 @@ export class Repairs {
   /** Seconds until the next try. Infinite if there is none. */
   again(now: number): number {
     const ends = [...this.#failed.values()].map(({ until }) => until - now);
-    return Math.min(Number.POSITIVE_INFINITY, ...ends.filter((left) => left > 0));
+    return Math.min(Number.POSITIVE_INFINITY, ...ends.filter((remaining) => remaining > 0));
   }
 }
 

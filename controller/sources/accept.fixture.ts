@@ -32,9 +32,9 @@ export const secret = (document: string | undefined, type = secretType): V1Secre
 /** What a read of each source finds. */
 export type Finds = Omit<Sources, "inputs"> &
   Readonly<{
-    additional: AdditionalInput["found"] | undefined;
+    additional: AdditionalInput["lookup"] | undefined;
     /** The highest priority first. */
-    extras: Readonly<Record<string, ExtraInput["found"]>>;
+    extras: Readonly<Record<string, ExtraInput["lookup"]>>;
     original: Original;
     /** undefined: there is no original. */
     originalName: string | undefined;
@@ -50,8 +50,8 @@ export function sources(changes: Partial<Finds>): Sources {
     state: noState,
     ...changes,
   };
-  const between = Object.entries(extras).map(([id, found]) =>
-    extraInput(id, `kube-system/${id}-pull`, found),
+  const between = Object.entries(extras).map(([id, lookup]) =>
+    extraInput(id, `kube-system/${id}-pull`, lookup),
   );
   const last = originalName === undefined ? [] : [originalInput(originalName, original)];
   return {
@@ -62,11 +62,11 @@ export function sources(changes: Partial<Finds>): Sources {
 }
 
 /** The content of both our Secrets after these sources were accepted. */
-export const acceptedFrom = (given: Partial<Finds>) => remembered(accept(sources(given), policy));
+export const acceptedFrom = (finds: Partial<Finds>) => remembered(accept(sources(finds), policy));
 
-export function remembered({ wanted, accepted }: SourcesVerdict) {
-  assert.ok(wanted);
-  const newest = { ...wanted, salt: newSalt(), revision: 1 };
+export function remembered({ target, accepted }: SourcesVerdict) {
+  assert.ok(target);
+  const newest = { ...target, salt: newSalt(), revision: 1 };
   const published = readPublished(
     globalSecret({ newest, mode: "Restart", served: newest, publishedAt: 1 }),
   );
@@ -75,8 +75,8 @@ export function remembered({ wanted, accepted }: SourcesVerdict) {
 }
 
 /** An old installation without recorded documents. */
-export const olderFrom = (given: Partial<Finds>) => ({
-  published: acceptedFrom(given).published,
+export const olderFrom = (finds: Partial<Finds>) => ({
+  published: acceptedFrom(finds).published,
   state: noState,
 });
 

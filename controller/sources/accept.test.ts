@@ -19,13 +19,13 @@ import { noState } from "../objects/state.fixture.ts";
 import { stateSecret } from "../objects/state.ts";
 
 test("H9: prefers the additional Secret on a conflict, and records the supplier of each registry", () => {
-  const { wanted } = accept(sources({ additional, original, originalName }), policy);
+  const { target } = accept(sources({ additional, original, originalName }), policy);
   assert.equal(
-    wanted?.document,
+    target?.document,
     text({ "a.example": "add:2", "o.example": "orig:2", "quay.io": "add:1" }),
   );
   assert.equal(
-    wanted.sources,
+    target.sources,
     '{"a.example":"additional","o.example":"original","quay.io":"additional"}',
   );
 });
@@ -39,8 +39,8 @@ test("wants the same content when the bytes of a document change, but not its me
     ),
   );
   assert.equal(
-    accept(sources({ additional: spaced }), policy).wanted?.document,
-    accept(sources({ additional }), policy).wanted?.document,
+    accept(sources({ additional: spaced }), policy).target?.document,
+    accept(sources({ additional }), policy).target?.document,
   );
 });
 
@@ -50,8 +50,8 @@ test("H19: records a rewritten document only if it has another meaning or is sho
   const reordered = text(Object.fromEntries(Object.entries(entries).toReversed()));
   const long = `${JSON.stringify(JSON.parse(reordered), undefined, 2)}\n`;
   const after = (before: string, now: string) => {
-    const known = acceptedFrom({ additional: secret(before) });
-    return accept(sources({ ...known, additional: secret(now) }), policy).accepted["additional"];
+    const previous = acceptedFrom({ additional: secret(before) });
+    return accept(sources({ ...previous, additional: secret(now) }), policy).accepted["additional"];
   };
   assert.equal(after(short, long), short);
   assert.equal(after(short, reordered), short);
@@ -67,33 +67,33 @@ test("H19: records a rewritten document only if it has another meaning or is sho
 });
 
 test("H19: notices changes of an original's keys beside auths", () => {
-  const [one, other] = [1, 2].map((n) => JSON.stringify({ note: n, ...JSON.parse(text({})) }));
-  assert.ok(one !== undefined && other !== undefined);
-  const known = acceptedFrom({ additional, original: secret(one), originalName });
+  const [document, other] = [1, 2].map((n) => JSON.stringify({ note: n, ...JSON.parse(text({})) }));
+  assert.ok(document !== undefined && other !== undefined);
+  const previous = acceptedFrom({ additional, original: secret(document), originalName });
   for (const [now, expected] of [
     [other, other],
-    [` ${one}`, one],
+    [` ${document}`, document],
   ] as const) {
-    const given = { ...known, additional, original: secret(now), originalName };
-    assert.equal(accept(sources(given), policy).accepted["original"], expected);
+    const finds = { ...previous, additional, original: secret(now), originalName };
+    assert.equal(accept(sources(finds), policy).accepted["original"], expected);
   }
 });
 
 test("H7, H24: deploys nothing for an invalid additional Secret that was never valid, and names the key path", () => {
-  const { wanted, problems } = accept(sources({ additional: bad, original, originalName }), policy);
-  assert.equal(wanted, undefined);
+  const { target, problems } = accept(sources({ additional: bad, original, originalName }), policy);
+  assert.equal(target, undefined);
   assert.match(problems.additional[0]?.path ?? "", /auths\["quay\.io"\]\.auth/);
 });
 
 test("keeps the last accepted entries of an invalid additional Secret while the original rotates", () => {
   const before = acceptedFrom({ additional, original, originalName });
   const rotated = secret(text({ "quay.io": "orig:1", "o.example": "rotated:2" }));
-  const { wanted, problems } = accept(
+  const { target, problems } = accept(
     sources({ additional: bad, original: rotated, originalName, ...before }),
     policy,
   );
   assert.equal(
-    wanted?.document,
+    target?.document,
     text({ "a.example": "add:2", "o.example": "rotated:2", "quay.io": "add:1" }),
   );
   assert.equal(problems.additional.length, 1);
@@ -102,43 +102,43 @@ test("keeps the last accepted entries of an invalid additional Secret while the 
 
 test("keeps the accepted empty document of an additional Secret that becomes invalid", () => {
   const before = acceptedFrom({ additional: secret('{"auths":{}}'), original, originalName });
-  const { wanted } = accept(
+  const { target } = accept(
     sources({ additional: bad, original, originalName, ...before }),
     policy,
   );
-  assert.equal(wanted?.document, text({ "o.example": "orig:2", "quay.io": "orig:1" }));
+  assert.equal(target?.document, text({ "o.example": "orig:2", "quay.io": "orig:1" }));
 });
 
 test("keeps the published content when both sources are invalid, and reports both", () => {
   const before = acceptedFrom({ additional, original, originalName });
-  const { wanted, problems } = accept(
+  const { target, problems } = accept(
     sources({ additional: bad, original: bad, originalName, ...before }),
     policy,
   );
-  assert.equal(wanted?.document, before.published.document);
-  assert.equal(wanted.sources, before.published.sources);
+  assert.equal(target?.document, before.published.document);
+  assert.equal(target.sources, before.published.sources);
   assert.equal(problems.additional.length, 1);
   assert.equal(problems.original.length, 1);
 });
 
 test("removes nothing when the original vanishes", () => {
   const before = acceptedFrom({ additional, original, originalName });
-  const { wanted, problems } = accept(sources({ additional, originalName, ...before }), policy);
-  assert.equal(wanted?.document, before.published.document);
+  const { target, problems } = accept(sources({ additional, originalName, ...before }), policy);
+  assert.equal(target?.document, before.published.document);
   assert.equal(problems.original[0]?.code, "GPS303");
 });
 
 test("does not delay the additional Secret when the original does not exist yet", () => {
-  const { wanted } = accept(sources({ additional, originalName }), policy);
-  assert.equal(wanted?.document, text({ "a.example": "add:2", "quay.io": "add:1" }));
+  const { target } = accept(sources({ additional, originalName }), policy);
+  assert.equal(target?.document, text({ "a.example": "add:2", "quay.io": "add:1" }));
 });
 
 test("wants only the original's content for a removal", () => {
   const before = acceptedFrom({ additional, original, originalName });
-  const { wanted } = accept(sources({ original, originalName, ...before }), policy);
-  assert.equal(wanted?.document, text({ "o.example": "orig:2", "quay.io": "orig:1" }));
+  const { target } = accept(sources({ original, originalName, ...before }), policy);
+  assert.equal(target?.document, text({ "o.example": "orig:2", "quay.io": "orig:1" }));
   assert.equal(
-    accept(sources(acceptedFrom({ additional })), policy).wanted?.document,
+    accept(sources(acceptedFrom({ additional })), policy).target?.document,
     '{"auths":{}}',
   );
 });
@@ -147,14 +147,14 @@ test("refuses the whole additional Secret if it has a protected registry, and ke
   const before = acceptedFrom({ additional, original, originalName });
   const strict = { conflicts: "additional", protect: ["o.example"] } as const;
   const shadow = secret(text({ "o.example/team": "add:3" }));
-  const { wanted, problems } = accept(
+  const { target, problems } = accept(
     sources({ additional: shadow, original, originalName, ...before }),
     strict,
   );
-  assert.equal(wanted?.document, before.published.document);
+  assert.equal(target?.document, before.published.document);
   assert.equal(problems.additional.length, 1);
   assert.equal(
-    accept(sources({ additional: shadow, original, originalName }), strict).wanted,
+    accept(sources({ additional: shadow, original, originalName }), strict).target,
     undefined,
   );
 });
@@ -163,18 +163,21 @@ const refused: readonly (readonly [sentence: string, secret: V1Secret, code: str
   ["another type", secret(text({}), "Opaque"), "GPS301"],
   ["no key .dockerconfigjson", secret(undefined), "GPS302"],
 ];
-for (const [sentence, one, code] of refused) {
+for (const [sentence, refusedSecret, code] of refused) {
   test(`H2: ${sentence} is refused`, () => {
-    assert.equal(accept(sources({ additional: one }), policy).problems.additional[0]?.code, code);
+    assert.equal(
+      accept(sources({ additional: refusedSecret }), policy).problems.additional[0]?.code,
+      code,
+    );
   });
 }
 
 test("has the intent `apply` as long as there is an additional Secret, whatever source the entries come from", () => {
   const same = secret(text({ "quay.io": "orig:1" }));
-  const { wanted } = accept(sources({ additional: same, original, originalName }), policy);
-  assert.doesNotMatch(wanted?.sources ?? "", /additional/);
-  assert.equal(wanted?.intent, "apply");
-  assert.equal(accept(sources({ original, originalName }), policy).wanted?.intent, "release");
+  const { target } = accept(sources({ additional: same, original, originalName }), policy);
+  assert.doesNotMatch(target?.sources ?? "", /additional/);
+  assert.equal(target?.intent, "apply");
+  assert.equal(accept(sources({ original, originalName }), policy).target?.intent, "release");
 });
 
 test("accepts an absent additional Secret, whatever the flags and the original are", () => {
@@ -185,23 +188,23 @@ test("accepts an absent additional Secret, whatever the flags and the original a
         acceptedFrom({ additional, original, originalName }),
         { published: undefined, state: noState },
       ]) {
-        const { wanted } = accept(sources({ original: first, originalName, ...before }), {
+        const { target } = accept(sources({ original: first, originalName, ...before }), {
           ...policy,
           protect,
         });
-        assert.equal(wanted?.intent, "release");
+        assert.equal(target?.intent, "release");
       }
 });
 
 test("keeps the published content in force even when a changed flag forbids this content", () => {
   const before = acceptedFrom({ additional, original, originalName });
   const strict = { conflicts: "additional", protect: ["a.example"] } as const;
-  const { wanted, problems, accepted } = accept(
+  const { target, problems, accepted } = accept(
     sources({ additional, original, originalName, ...before }),
     strict,
   );
-  assert.equal(wanted?.document, before.published.document);
-  assert.equal(wanted.sources, before.published.sources);
+  assert.equal(target?.document, before.published.document);
+  assert.equal(target.sources, before.published.sources);
   assert.equal(problems.additional.length, 1);
   assert.deepEqual({ ...accepted }, { ...before.state.accepted });
 });
@@ -252,14 +255,14 @@ for (const [sentence, document, refused] of sizes) {
   test(sentence, () => {
     const originally = secret(small);
     const before = acceptedFrom({ additional, original: originally, originalName });
-    const given = sources({
+    const sourceSet = sources({
       additional: secret(document),
       original: originally,
       originalName,
       ...before,
     });
-    const { wanted, problems, accepted } = accept(given, policy);
-    assert.equal(wanted?.document === before.published.document, refused);
+    const { target, problems, accepted } = accept(sourceSet, policy);
+    assert.equal(target?.document === before.published.document, refused);
     assert.deepEqual(
       problems.additional.map(({ code }) => code),
       refused ? ["GPS308"] : [],
@@ -270,14 +273,14 @@ for (const [sentence, document, refused] of sizes) {
 
 test("refuses only an original that grows too large, and still delivers the additional Secret's changes", () => {
   const before = acceptedFrom({ additional, original, originalName });
-  const given = sources({
+  const sourceSet = sources({
     additional: secret(text({ "quay.io": "add:new" })),
     original: secret(padded("o.example", "orig:3", capacity + 1)),
     originalName,
     ...before,
   });
-  const { wanted, problems } = accept(given, policy);
-  assert.equal(wanted?.document, text({ "o.example": "orig:2", "quay.io": "add:new" }));
+  const { target, problems } = accept(sourceSet, policy);
+  assert.equal(target?.document, text({ "o.example": "orig:2", "quay.io": "add:new" }));
   assert.equal(problems.original[0]?.code, "GPS308");
   assert.deepEqual(problems.additional, []);
 });
@@ -292,8 +295,8 @@ test("law: fits the recorded documents into one Secret, and the published and se
   };
   const bytes = (data: Record<string, string> = {}) =>
     Object.values(data).reduce((sum, value) => sum + Buffer.from(value, "base64").length, 0);
-  const left = 1024 * 1024 - bytes(stateSecret(state).data);
-  assert.ok(left >= 512 * 1024, `${left} bytes are left for the rollout's state`);
+  const freeBytes = 1024 * 1024 - bytes(stateSecret(state).data);
+  assert.ok(freeBytes >= 512 * 1024, `${freeBytes} bytes are left for the rollout's state`);
   const both = globalSecret({
     newest: { ...worst, revision, salt: newSalt() },
     mode: "CredentialProvider",

@@ -18,7 +18,7 @@ export type WantedContent = RevisionContent & Readonly<{ entries: number; fromAd
 
 export type SourcesVerdict = Readonly<{
   /** Undefined: nothing to deploy. */
-  wanted: WantedContent | undefined;
+  target: WantedContent | undefined;
   /**
    * Problems of additional-pull-secret and of the original. Empty if a source is accepted or
    * absent.
@@ -27,7 +27,7 @@ export type SourcesVerdict = Readonly<{
   warnings: readonly Problem[];
   /** Each source that exists or is declared, highest priority first, the original last. */
   sources: readonly SourceVerdict[];
-  /** Which source supplies each registry of `wanted`, sorted. Empty when nothing new is wanted. */
+  /** Which source supplies each registry of `target`, sorted. Empty when nothing new is wanted. */
   registries: readonly RegistryVerdict[];
   /** True if the original could not be read. Its content can nevertheless be valid. */
   unknown: boolean;
@@ -41,19 +41,19 @@ export type SourcesVerdict = Readonly<{
 export type Sources = Remembered & Readonly<{ inputs: readonly SourceInput[] }>;
 
 /** True when no source except the original supplies anything, so there is nothing to apply. */
-export function noSourceApplies({ inputs, ...known }: Sources): boolean {
-  return !inputs.some((one) => {
-    if (one.applies === "whilePresent") return one.found !== "absent";
-    return one.applies === "onceAccepted" && readSource(one, known).now.present;
+export function noSourceApplies({ inputs, ...remembered }: Sources): boolean {
+  return !inputs.some((input) => {
+    if (input.applies === "whilePresent") return input.lookup !== "absent";
+    return input.applies === "onceAccepted" && readSource(input, remembered).now.present;
   });
 }
 
 /**
- * Judges the sources. Never throws. If only the original is left, `wanted` is always defined,
+ * Judges the sources. Never throws. If only the original is left, `target` is always defined,
  * because a withdrawal cannot be refused.
  */
-export function accept({ inputs, ...known }: Sources, asked: MergePolicy): SourcesVerdict {
-  const readings = inputs.map((input) => ({ input, ...readSource(input, known) }));
+export function accept({ inputs, ...remembered }: Sources, asked: MergePolicy): SourcesVerdict {
+  const readings = inputs.map((input) => ({ input, ...readSource(input, remembered) }));
   const applying = readings.filter(
     ({ input: { applies }, now }) => applies !== "never" && now.present,
   );
@@ -62,9 +62,10 @@ export function accept({ inputs, ...known }: Sources, asked: MergePolicy): Sourc
   const policy = applying.length === 0 ? { ...asked, protect: [] } : asked;
   // If every source is invalid and has never been valid, there is nothing to put on a node.
   const allInvalid = applying.length > 0 && applying.every(({ now }) => now.entries === undefined);
-  if (allInvalid) return refused(readings, undefined, known, []);
+  if (allInvalid) return refused(readings, undefined, remembered, []);
   const chosen = choose(readings, policy);
-  if (!chosen.ok) return refused(readings, asPublished(known.published), known, chosen.problems);
+  if (!chosen.ok)
+    return refused(readings, asPublished(remembered.published), remembered, chosen.problems);
   return judged(readings, chosen, applying.length > 0);
 }
 
@@ -81,7 +82,7 @@ function judged(
     text === undefined ? [] : [[id, text] as const],
   );
   return {
-    wanted: {
+    target: {
       document,
       sources,
       // The intent depends on the sources and not on the entries. Even if every entry has the
@@ -108,19 +109,24 @@ function judged(
  */
 function refused(
   readings: readonly SourceReading[],
-  wanted: WantedContent | undefined,
+  target: WantedContent | undefined,
   { state }: Remembered,
   problems: readonly Problem[],
 ): SourcesVerdict {
   const problemsOf = (id: string) => readings.find(({ input }) => input.id === id)?.now.problems;
   const additional = problems.length > 0 ? problems : (problemsOf("additional") ?? []);
   return {
-    wanted,
+    target,
     problems: { additional, original: problemsOf("original") ?? [] },
     warnings: [],
     sources: readings.flatMap(({ input, now }) => {
-      const found = input.id === sourceIds.additional ? additional : now.problems;
-      return verdictOf(input, found, wanted !== undefined && now.entries !== undefined, false);
+      const sourceProblems = input.id === sourceIds.additional ? additional : now.problems;
+      return verdictOf(
+        input,
+        sourceProblems,
+        target !== undefined && now.entries !== undefined,
+        false,
+      );
     }),
     registries: [],
     unknown: isUnknown(readings),
@@ -130,7 +136,7 @@ function refused(
 }
 
 const isUnknown = (readings: readonly SourceReading[]) =>
-  readings.some(({ input }) => input.applies === "never" && input.found === "unknown");
+  readings.some(({ input }) => input.applies === "never" && input.lookup === "unknown");
 
 /**
  * The published content. This content stays in force even if a changed flag makes it unacceptable,

@@ -22,13 +22,13 @@ import {
 import type { ExtraInput } from "./input.ts";
 import { noState } from "../objects/state.fixture.ts";
 
-const one = (registry: string, pair: string) => secret(text({ [registry]: pair }));
+const secretWith = (registry: string, pair: string) => secret(text({ [registry]: pair }));
 const base = { additional, original, originalName };
-const alone = accept(sources(base), policy).wanted;
+const alone = accept(sources(base), policy).target;
 
 /** The state of an extra source that was never valid, and its verdict. */
 const refusals: readonly (readonly [
-  found: ExtraInput["found"],
+  found: ExtraInput["lookup"],
   accepted: string,
   reason: string,
   message: RegExp,
@@ -52,11 +52,11 @@ const refusals: readonly (readonly [
     /^GPS313 team-a: secretRef\.name: team-a-pull cannot be the Secret/,
   ],
 ];
-for (const [found, accepted, reason, message] of refusals) {
-  const sentence = typeof found === "string" ? found : String(found.type);
+for (const [lookup, accepted, reason, message] of refusals) {
+  const sentence = typeof lookup === "string" ? lookup : String(lookup.type);
   test(`an extra source that is ${reason} (${sentence}) blocks no other source`, () => {
-    const verdict = accept(sources({ ...base, extras: { "team-a": found } }), policy);
-    assert.deepEqual(verdict.wanted, alone);
+    const verdict = accept(sources({ ...base, extras: { "team-a": lookup } }), policy);
+    assert.deepEqual(verdict.target, alone);
     assert.deepEqual(verdict.problems, { additional: [], original: [] });
     const reported = verdict.sources.find(({ name }) => name === "team-a");
     assert.deepEqual([reported?.accepted, reported?.reason], [accepted, reason]);
@@ -81,35 +81,35 @@ test("shows a command that grants the right to read only the source's Secret", (
   );
 });
 
-for (const found of [bad, "forbidden", "unknown", "kept"] as const) {
-  test(`an extra that is ${typeof found === "string" ? found : "refused"} keeps its last accepted entries`, () => {
-    const extras = { "team-a": one("t.example", "team:1") };
+for (const lookup of [bad, "forbidden", "unknown", "kept"] as const) {
+  test(`an extra that is ${typeof lookup === "string" ? lookup : "refused"} keeps its last accepted entries`, () => {
+    const extras = { "team-a": secretWith("t.example", "team:1") };
     const before = remembered(accept(sources({ ...base, extras }), policy));
-    const verdict = accept(sources({ ...base, extras: { "team-a": found }, ...before }), policy);
-    assert.equal(verdict.wanted?.document, before.published.document);
+    const verdict = accept(sources({ ...base, extras: { "team-a": lookup }, ...before }), policy);
+    assert.equal(verdict.target?.document, before.published.document);
     assert.equal(verdict.accepted["team-a"], text({ "t.example": "team:1" }));
   });
 }
 
 test("does not delay an extra source because of a broken additional Secret that was never valid", () => {
-  const extras = { "team-a": one("t.example", "team:1") };
-  const { wanted, problems } = accept(sources({ additional: bad, extras }), policy);
-  assert.equal(wanted?.document, text({ "t.example": "team:1" }));
-  assert.equal(wanted.intent, "apply");
+  const extras = { "team-a": secretWith("t.example", "team:1") };
+  const { target, problems } = accept(sources({ additional: bad, extras }), policy);
+  assert.equal(target?.document, text({ "t.example": "team:1" }));
+  assert.equal(target.intent, "apply");
   assert.equal(problems.additional.length, 1);
 });
 
 test("does not delay an extra source if the additional Secret was never in force and has a protected registry", () => {
   const strict = { conflicts: "additional", protect: ["quay.io"] } as const;
-  const extras = { "team-a": one("t.example", "team:1") };
-  const { wanted, problems } = accept(sources({ additional, extras }), strict);
-  assert.equal(wanted?.document, text({ "t.example": "team:1" }));
+  const extras = { "team-a": secretWith("t.example", "team:1") };
+  const { target, problems } = accept(sources({ additional, extras }), strict);
+  assert.equal(target?.document, text({ "t.example": "team:1" }));
   assert.equal(problems.additional[0]?.code, "GPS127");
-  assert.equal(accept(sources({ additional }), strict).wanted, undefined);
+  assert.equal(accept(sources({ additional }), strict).target, undefined);
 });
 
 test("reports each source, its version, and the order of suppliers of a registry", () => {
-  const versioned = { ...one("quay.io", "team:1"), metadata: { resourceVersion: "812" } };
+  const versioned = { ...secretWith("quay.io", "team:1"), metadata: { resourceVersion: "812" } };
   const verdict = accept(sources({ ...base, extras: { "team-a": versioned } }), policy);
   assert.deepEqual(
     verdict.sources.map(({ name, secret: where, resourceVersion, accepted }) => [
@@ -132,10 +132,13 @@ test("reports each source, its version, and the order of suppliers of a registry
 
 test("leaves out only the extra source that has a protected registry, and reports this source", () => {
   const strict = { conflicts: "additional", protect: ["t.example"] } as const;
-  const extras = { "team-a": one("t.example/x", "a:1"), "team-b": one("b.example", "b:1") };
+  const extras = {
+    "team-a": secretWith("t.example/x", "a:1"),
+    "team-b": secretWith("b.example", "b:1"),
+  };
   const verdict = accept(sources({ ...base, extras }), strict);
-  assert.match(verdict.wanted?.sources ?? "", /"b\.example":"team-b"/);
-  assert.doesNotMatch(verdict.wanted?.sources ?? "", /t\.example/);
+  assert.match(verdict.target?.sources ?? "", /"b\.example":"team-b"/);
+  assert.doesNotMatch(verdict.target?.sources ?? "", /t\.example/);
   const [, teamA, teamB] = verdict.sources;
   assert.deepEqual([teamA?.reason, teamB?.reason], ["LeftOut", "Accepted"]);
   assert.match(teamA?.message ?? "", /^GPS127 team-a: /);
@@ -160,8 +163,8 @@ test("when the sources are too large together, leaves out only the extra sources
 
 test("treats a source like any other source even if its name is a property of every JavaScript object", () => {
   const name = "constructor";
-  for (const found of [bad, "absent", one("c.example", "c:1")] as const) {
-    const verdict = accept(sources({ ...base, extras: { [name]: found } }), policy);
+  for (const lookup of [bad, "absent", secretWith("c.example", "c:1")] as const) {
+    const verdict = accept(sources({ ...base, extras: { [name]: lookup } }), policy);
     assert.equal(verdict.sources[1]?.name, name);
   }
 });
@@ -174,7 +177,7 @@ const finds = fc.oneof(
       { maxKeys: 3 },
     )
     .map((entries) => secret(text(entries))),
-  fc.constantFrom<ExtraInput["found"][]>(bad, "forbidden", "unknown", "absent", "reserved"),
+  fc.constantFrom<ExtraInput["lookup"][]>(bad, "forbidden", "unknown", "absent", "reserved"),
 );
 
 test("law: judges the additional Secret and the original in the same way with and without extra sources", () => {
@@ -186,12 +189,12 @@ test("law: judges the additional Secret and the original in the same way with an
       fc.constantFrom(original, bad, "absent" as const, "unknown" as const),
       protect,
       (extras, first, last, guarded) => {
-        const found: Partial<Finds> = { additional: first, original: last, originalName };
+        const coreFinds: Partial<Finds> = { additional: first, original: last, originalName };
         const rule = { ...policy, protect: guarded };
         const [without, with_] = [{}, extras].map((some) =>
-          accept(sources({ ...found, extras: some }), rule),
+          accept(sources({ ...coreFinds, extras: some }), rule),
         );
-        if (without?.wanted === undefined || without.wanted.intent === "release") return;
+        if (without?.target === undefined || without.target.intent === "release") return;
         assert.deepEqual(with_?.problems, without.problems);
         for (const id of ["additional", "original"])
           assert.equal(with_.accepted[id], without.accepted[id]);
@@ -201,10 +204,10 @@ test("law: judges the additional Secret and the original in the same way with an
 });
 
 test("law: keeps the last accepted document of an extra source in force while the policy names the source", () => {
-  const unread = fc.constantFrom<ExtraInput["found"][]>(bad, "forbidden", "unknown", "kept");
+  const unread = fc.constantFrom<ExtraInput["lookup"][]>(bad, "forbidden", "unknown", "kept");
   const history = fc.array(
     fc.oneof(
-      fc.constantFrom("u:A", "u:B").map((pair) => one("t.example", pair)),
+      fc.constantFrom("u:A", "u:B").map((pair) => secretWith("t.example", pair)),
       unread,
     ),
     { maxLength: 8 },
@@ -213,9 +216,9 @@ test("law: keeps the last accepted document of an extra source in force while th
     fc.property(history, (rounds) => {
       let before: Pick<Finds, "published" | "state"> = { published: undefined, state: noState };
       let last: string | undefined;
-      for (const found of rounds) {
-        const given = sources({ ...base, extras: { "team-a": found }, ...before });
-        const verdict = accept(given, policy);
+      for (const lookup of rounds) {
+        const sourceSet = sources({ ...base, extras: { "team-a": lookup }, ...before });
+        const verdict = accept(sourceSet, policy);
         if (verdict.sources[1]?.reason === "Accepted") last = verdict.accepted["team-a"];
         assert.equal(verdict.accepted["team-a"], last);
         before = remembered(verdict);

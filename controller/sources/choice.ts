@@ -117,7 +117,9 @@ function withExtra(
   const { now, before } = reading;
   const among = (choice: Choice) => {
     const choices = [...joined.choices, choice];
-    return readings.flatMap(({ input }) => choices.find((one) => one.input === input) ?? []);
+    return readings.flatMap(
+      ({ input }) => choices.find((candidate) => candidate.input === input) ?? [],
+    );
   };
   const first = join(among(take(reading, now)), policy);
   if (first.ok) return first;

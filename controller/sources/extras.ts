@@ -37,7 +37,7 @@ type FollowedExtra = {
    * The last request that failed: whether the right is missing or there was no answer, and the time
    * before which we do not repeat the request.
    */
-  refused: { found: "forbidden" | "unknown"; until: number } | undefined;
+  refused: { reason: "forbidden" | "unknown"; until: number } | undefined;
 };
 
 /**
@@ -50,17 +50,17 @@ export function followExtras({ live, hint, failed, now, signal }: Options): Extr
   const followed = new Map<string, FollowedExtra>();
 
   function begin(name: string): FollowedExtra {
-    const one: FollowedExtra = {
+    const extra: FollowedExtra = {
       informer: new Informer(),
       end: new AbortController(),
       refused: undefined,
     };
-    followed.set(name, one);
+    followed.set(name, extra);
     let lastError = "";
     void follow({
       cluster: live,
       target: { collection: collections.secrets, name },
-      informer: one.informer,
+      informer: extra.informer,
       hint,
       failed(error) {
         if (error.message !== lastError) failed(name, error);
@@ -69,25 +69,25 @@ export function followExtras({ live, hint, failed, now, signal }: Options): Extr
         // slowly.
         hint();
       },
-      signal: AbortSignal.any([signal, one.end.signal]),
+      signal: AbortSignal.any([signal, extra.end.signal]),
     });
-    return one;
+    return extra;
   }
 
-  async function find(name: string, fresh: boolean): Promise<ExtraInput["found"]> {
-    const one = followed.get(name) ?? begin(name);
-    const { shown } = one.informer;
+  async function find(name: string, fresh: boolean): Promise<ExtraInput["lookup"]> {
+    const extra = followed.get(name) ?? begin(name);
+    const { shown } = extra.informer;
     if (!fresh && typeof shown === "object") return existing(shown.object);
     const time = now().getTime();
-    if (one.refused !== undefined && time < one.refused.until) return one.refused.found;
+    if (extra.refused !== undefined && time < extra.refused.until) return extra.refused.reason;
     try {
       const secret = await live.get<V1Secret>(`${collections.secrets}/${name}`);
-      one.refused = undefined;
+      extra.refused = undefined;
       return existing(secret);
     } catch (error) {
-      const found = error instanceof ApiError && error.status === 403 ? "forbidden" : "unknown";
-      one.refused = { found, until: time + pauseSeconds * 1000 };
-      return found;
+      const reason = error instanceof ApiError && error.status === 403 ? "forbidden" : "unknown";
+      extra.refused = { reason, until: time + pauseSeconds * 1000 };
+      return reason;
     }
   }
 
@@ -101,8 +101,8 @@ export function followExtras({ live, hint, failed, now, signal }: Options): Extr
       }
       return Promise.all(
         ranked(sources).map(async (source) => {
-          const found = isReserved(source) ? "reserved" : await find(source.secretName, fresh);
-          return extraInput(source.name, `${namespace}/${source.secretName}`, found);
+          const lookup = isReserved(source) ? "reserved" : await find(source.secretName, fresh);
+          return extraInput(source.name, `${namespace}/${source.secretName}`, lookup);
         }),
       );
     },

@@ -51,7 +51,7 @@ type InputOf<Kind extends keyof typeof traits, F> = (typeof traits)[Kind] &
     id: string;
     /** NAMESPACE/NAME of its Secret. */
     secret: string;
-    found: F;
+    lookup: F;
     /** When a kept source will be withdrawn. */
     until?: Date;
   }>;
@@ -75,19 +75,19 @@ export type Original = V1Secret | "absent" | "unknown";
 
 export type SourceInput = AdditionalInput | ExtraInput | OriginalInput;
 
-export function additionalInput(found: AdditionalInput["found"]): AdditionalInput {
+export function additionalInput(lookup: AdditionalInput["lookup"]): AdditionalInput {
   const secret = `${namespace}/${additionalSecretName}`;
-  return { ...traits.additional, kind: "additional", id: sourceIds.additional, secret, found };
+  return { ...traits.additional, kind: "additional", id: sourceIds.additional, secret, lookup };
 }
 
 /** `name`: its name in `spec.sources`. `secret`: NAMESPACE/NAME. */
-export function extraInput(name: string, secret: string, found: ExtraInput["found"]): ExtraInput {
-  return { ...traits.extra, kind: "extra", id: name, secret, found };
+export function extraInput(name: string, secret: string, lookup: ExtraInput["lookup"]): ExtraInput {
+  return { ...traits.extra, kind: "extra", id: name, secret, lookup };
 }
 
 /** `secret`: NAMESPACE/NAME. */
-export function originalInput(secret: string, found: Original): OriginalInput {
-  return { ...traits.original, kind: "original", id: sourceIds.original, secret, found };
+export function originalInput(secret: string, lookup: Original): OriginalInput {
+  return { ...traits.original, kind: "original", id: sourceIds.original, secret, lookup };
 }
 
 /** The sources that remain after a withdrawal. */

@@ -43,11 +43,11 @@ export function originalReader(options: Options): () => Promise<Original> {
   let failures = 0;
   let next = 0;
 
-  function outcome<T>(found: T, problem?: string): T {
+  function outcome<T>(result: T, problem?: string): T {
     if ((problem === undefined) !== (failures === 0)) changed(problem);
     failures = problem === undefined ? 0 : failures + 1;
     if (failures > 0) next = now().getTime() + backoff(failures);
-    return found;
+    return result;
   }
 
   return async () => {

@@ -22,59 +22,76 @@ import { accept } from "./accept.ts";
 import { withdrawn } from "./input.ts";
 import { noState } from "../objects/state.fixture.ts";
 
-const one = (pair: string) => secret(text({ "quay.io": pair }));
+const secretWith = (pair: string) => secret(text({ "quay.io": pair }));
 
 test("removes nothing from any node when the original gets the same entries as the additional Secret", () => {
-  const before = acceptedFrom({ additional: one("u:B"), original: one("u:A"), originalName });
-  const { wanted } = accept(
-    sources({ additional: one("u:B"), original: one("u:B"), originalName, ...before }),
+  const before = acceptedFrom({
+    additional: secretWith("u:B"),
+    original: secretWith("u:A"),
+    originalName,
+  });
+  const { target } = accept(
+    sources({
+      additional: secretWith("u:B"),
+      original: secretWith("u:B"),
+      originalName,
+      ...before,
+    }),
     policy,
   );
-  assert.equal(wanted?.intent, "apply");
-  assert.equal(wanted.document, text({ "quay.io": "u:B" }));
+  assert.equal(target?.intent, "apply");
+  assert.equal(target.document, text({ "quay.io": "u:B" }));
 });
 
 test("applies an additional Secret that only repeats the original, or that loses every conflict", () => {
   const repeats = accept(
-    sources({ additional: one("u:A"), original: one("u:A"), originalName }),
+    sources({ additional: secretWith("u:A"), original: secretWith("u:A"), originalName }),
     policy,
   );
-  assert.equal(repeats.wanted?.intent, "apply");
-  const given = sources({ additional: one("u:B"), original: one("u:A"), originalName });
-  const loses = accept(given, { conflicts: "original", protect: [] });
-  assert.equal(loses.wanted?.intent, "apply");
-  assert.equal(loses.wanted.document, text({ "quay.io": "u:A" }));
+  assert.equal(repeats.target?.intent, "apply");
+  const sourceSet = sources({
+    additional: secretWith("u:B"),
+    original: secretWith("u:A"),
+    originalName,
+  });
+  const loses = accept(sourceSet, { conflicts: "original", protect: [] });
+  assert.equal(loses.target?.intent, "apply");
+  assert.equal(loses.target.document, text({ "quay.io": "u:A" }));
 });
 
 test("when the original rotates, keeps the entries that a broken additional Secret had in common with the original", () => {
-  const before = acceptedFrom({ additional: one("u:B"), original: one("u:B"), originalName });
-  const { wanted } = accept(
-    sources({ additional: bad, original: one("u:C"), originalName, ...before }),
+  const before = acceptedFrom({
+    additional: secretWith("u:B"),
+    original: secretWith("u:B"),
+    originalName,
+  });
+  const { target } = accept(
+    sources({ additional: bad, original: secretWith("u:C"), originalName, ...before }),
     policy,
   );
-  assert.equal(wanted?.document, text({ "quay.io": "u:B" }));
+  assert.equal(target?.document, text({ "quay.io": "u:B" }));
 });
 
 test("keeps a broken original's entries, so that a withdrawal restores those that the additional Secret overrides", () => {
   const before = acceptedFrom({ additional, original, originalName });
-  const { wanted } = accept(sources({ original: bad, originalName, ...before }), policy);
-  assert.equal(wanted?.document, text({ "o.example": "orig:2", "quay.io": "orig:1" }));
+  const { target } = accept(sources({ original: bad, originalName, ...before }), policy);
+  assert.equal(target?.document, text({ "o.example": "orig:2", "quay.io": "orig:1" }));
 });
 
 test("falls back to the labels once in an installation without recorded documents, and records the result", () => {
   const older = olderFrom({ additional, original, originalName });
   const first = accept(sources({ additional: bad, original: bad, originalName, ...older }), policy);
-  assert.equal(first.wanted?.document, older.published.document);
+  assert.equal(first.target?.document, older.published.document);
   const state = { ...noState, accepted: first.accepted };
   // The original rotates to the additional Secret's value. From then on the entry has the
   // original's label, so by the labels alone it would belong to the original.
   const rotated = secret(text({ "quay.io": "add:1", "a.example": "add:2" }));
   const published = acceptedFrom({ additional, original: rotated, originalName }).published;
-  const { wanted } = accept(
-    sources({ additional: bad, original: one("u:C"), originalName, published, state }),
+  const { target } = accept(
+    sources({ additional: bad, original: secretWith("u:C"), originalName, published, state }),
     policy,
   );
-  assert.equal(wanted?.document, text({ "a.example": "add:2", "quay.io": "add:1" }));
+  assert.equal(target?.document, text({ "a.example": "add:2", "quay.io": "add:1" }));
 });
 
 const useless = [
@@ -87,9 +104,9 @@ const useless = [
 for (const document of useless) {
   test(`an original of ${document} is refused, and its last accepted entries stay`, () => {
     const before = acceptedFrom({ additional, original, originalName });
-    const given = sources({ additional, original: secret(document), originalName, ...before });
-    const { wanted, problems, accepted } = accept(given, policy);
-    assert.equal(wanted?.document, before.published.document);
+    const sourceSet = sources({ additional, original: secret(document), originalName, ...before });
+    const { target, problems, accepted } = accept(sourceSet, policy);
+    assert.equal(target?.document, before.published.document);
     assert.equal(problems.original[0]?.code, "GPS110");
     assert.deepEqual(accepted, { ...before.state.accepted });
   });
@@ -102,34 +119,39 @@ const empty = [
 for (const document of empty) {
   test(`an original of ${document}, whose credentials are elsewhere, is refused`, () => {
     const before = acceptedFrom({ additional, original, originalName });
-    const given = sources({ additional, original: secret(document), originalName, ...before });
-    const { wanted, problems } = accept(given, policy);
-    assert.equal(wanted?.document, before.published.document);
+    const sourceSet = sources({ additional, original: secret(document), originalName, ...before });
+    const { target, problems } = accept(sourceSet, policy);
+    assert.equal(target?.document, before.published.document);
     assert.equal(problems.original[0]?.code, "GPS132");
   });
 }
 
 test("accepts an original with one credential beside empty entries", () => {
   const document = `{"auths":{"a.io":{},"o.example":${JSON.stringify(auth("orig:3"))}}}`;
-  const given = sources({ additional, original: secret(document), originalName });
-  assert.deepEqual(accept(given, policy).problems.original, []);
+  const sourceSet = sources({ additional, original: secret(document), originalName });
+  assert.deepEqual(accept(sourceSet, policy).problems.original, []);
 });
 
 test("accepts an original with an empty list of entries", () => {
   const before = acceptedFrom({ additional, original, originalName });
-  const given = sources({ additional, original: secret('{"auths":{}}'), originalName, ...before });
-  const { wanted, problems } = accept(given, policy);
-  assert.equal(wanted?.document, text({ "a.example": "add:2", "quay.io": "add:1" }));
+  const sourceSet = sources({
+    additional,
+    original: secret('{"auths":{}}'),
+    originalName,
+    ...before,
+  });
+  const { target, problems } = accept(sourceSet, policy);
+  assert.equal(target?.document, text({ "a.example": "add:2", "quay.io": "add:1" }));
   assert.deepEqual(problems.original, []);
 });
 
 test("treats an unreadable original as unknown, not absent: its last accepted entries stay, and a removal continues", () => {
   const before = acceptedFrom({ additional, original, originalName });
-  const given = sources({ additional, original: "unknown", originalName, ...before });
-  const { wanted, problems, unknown } = accept(given, policy);
-  assert.equal(wanted?.document, before.published.document);
+  const sourceSet = sources({ additional, original: "unknown", originalName, ...before });
+  const { target, problems, unknown } = accept(sourceSet, policy);
+  assert.equal(target?.document, before.published.document);
   assert.deepEqual([problems.original[0]?.code, unknown], ["GPS309", true]);
-  const removal = accept({ ...given, inputs: withdrawn(given.inputs) }, policy).wanted;
+  const removal = accept({ ...sourceSet, inputs: withdrawn(sourceSet.inputs) }, policy).target;
   assert.deepEqual(removal?.document, text({ "o.example": "orig:2", "quay.io": "orig:1" }));
   assert.equal(removal.intent, "release");
   assert.equal(accept(sources({ additional, original: "unknown" }), policy).unknown, false);
@@ -138,13 +160,13 @@ test("treats an unreadable original as unknown, not absent: its last accepted en
 test("uses the last accepted entries of an absent additional Secret in its grace period, while the original rotates", () => {
   const before = acceptedFrom({ additional, original, originalName });
   const rotated = secret(text({ "o.example": "rotated:2" }));
-  const given = sources({ additional: "kept", original: rotated, originalName, ...before });
-  const { wanted, problems, accepted } = accept(given, policy);
+  const sourceSet = sources({ additional: "kept", original: rotated, originalName, ...before });
+  const { target, problems, accepted } = accept(sourceSet, policy);
   assert.equal(
-    wanted?.document,
+    target?.document,
     text({ "a.example": "add:2", "o.example": "rotated:2", "quay.io": "add:1" }),
   );
-  assert.equal(wanted.intent, "apply");
+  assert.equal(target.intent, "apply");
   assert.deepEqual(problems, { original: [], additional: [] });
   assert.equal(accepted["additional"], before.state.accepted["additional"]);
 });
@@ -193,14 +215,14 @@ test("law: keeps a source's last accepted document in force, whatever happens to
           if (inOrder("additional") && change.additional !== "kept")
             last.additional = change.additional;
           if (last.additional === undefined) {
-            assert.equal(verdict.wanted, undefined);
+            assert.equal(verdict.target, undefined);
             continue;
           }
           if (inOrder("original") && typeof change.original === "object")
             last.original = change.original;
-          const ideal = accept(sources({ original: "absent", originalName, ...last }), rule).wanted;
-          assert.equal(verdict.wanted?.document, ideal?.document);
-          assert.equal(verdict.wanted?.intent, "apply");
+          const ideal = accept(sources({ original: "absent", originalName, ...last }), rule).target;
+          assert.equal(verdict.target?.document, ideal?.document);
+          assert.equal(verdict.target?.intent, "apply");
           before = remembered(verdict);
         }
       },

@@ -35,58 +35,58 @@ const none: Supply = { entries: undefined, text: undefined, problems: [], presen
 /** The records of accepted documents: the published Secret and the state. */
 export type Remembered = Readonly<{ published: Published | undefined; state: RememberedState }>;
 
-export function readSource(input: SourceInput, known: Remembered): ReadSource {
+export function readSource(input: SourceInput, remembered: Remembered): ReadSource {
   switch (input.kind) {
     case "additional":
-      return readAdditional(input, known);
+      return readAdditional(input, remembered);
     case "extra":
-      return readExtra(input, known);
+      return readExtra(input, remembered);
     case "original":
-      return readOriginal(input, known);
+      return readOriginal(input, remembered);
   }
 }
 
-function readAdditional({ id, found }: AdditionalInput, known: Remembered): ReadSource {
-  if (found === "absent") return { now: none, before: undefined };
-  const before = lastGood(known, id, "additional");
-  if (found === "kept") return fallBack(before, true);
-  return readAdded(found, id, additionalSecretName, before, true);
+function readAdditional({ id, lookup }: AdditionalInput, remembered: Remembered): ReadSource {
+  if (lookup === "absent") return { now: none, before: undefined };
+  const before = lastGood(remembered, id, "additional");
+  if (lookup === "kept") return fallBack(before, true);
+  return readAdded(lookup, id, additionalSecretName, before, true);
 }
 
 /**
  * Reads an extra source. A source that was never valid supplies nothing, so it cannot block a
  * withdrawal.
  */
-function readExtra({ id, secret, found }: ExtraInput, known: Remembered): ReadSource {
+function readExtra({ id, secret, lookup }: ExtraInput, remembered: Remembered): ReadSource {
   const name = secret.slice(secret.indexOf("/") + 1);
-  if (found === "reserved")
+  if (lookup === "reserved")
     return {
       now: { ...none, problems: [finding("sourceReserved", id, "secretRef.name", name)] },
       before: undefined,
     };
-  if (found === "absent")
+  if (lookup === "absent")
     return {
       now: { ...none, problems: [finding("sourceMissing", id, secret)] },
       before: undefined,
     };
-  const before = lastGood(known, id, "additional");
+  const before = lastGood(remembered, id, "additional");
   const present = before !== undefined;
-  if (found === "kept") return fallBack(before, present);
-  if (found === "forbidden")
+  if (lookup === "kept") return fallBack(before, present);
+  if (lookup === "forbidden")
     return fallBack(before, present, finding("sourceForbidden", id, secret, grantFor(name)));
-  if (found === "unknown") return fallBack(before, present, finding("sourceUnknown", id, secret));
-  return readAdded(found, id, id, before, present);
+  if (lookup === "unknown") return fallBack(before, present, finding("sourceUnknown", id, secret));
+  return readAdded(lookup, id, id, before, present);
 }
 
-function readOriginal({ id, secret, found }: OriginalInput, known: Remembered): ReadSource {
-  const before = lastGood(known, id, "original");
-  if (found === "unknown")
+function readOriginal({ id, secret, lookup }: OriginalInput, remembered: Remembered): ReadSource {
+  const before = lastGood(remembered, id, "original");
+  if (lookup === "unknown")
     return fallBack(before, false, finding("originalUnknown", "original", secret));
   // A vanished original removes nothing from the nodes, because the deletion is usually an
   // accident.
-  if (found === "absent")
+  if (lookup === "absent")
     return fallBack(before, false, finding("originalMissing", "original", secret));
-  return read(found, id, "original", before, true);
+  return read(lookup, id, "original", before, true);
 }
 
 /**
@@ -181,8 +181,8 @@ export function lastGood(
   role: Role,
 ): Supply | undefined {
   const text = Object.hasOwn(state.accepted, id) ? state.accepted[id] : undefined;
-  const kept = text === undefined ? undefined : reread(text, id, role);
-  if (kept !== undefined) return { entries: kept, text, problems: [], present: true };
+  const recorded = text === undefined ? undefined : reread(text, id, role);
+  if (recorded !== undefined) return { entries: recorded, text, problems: [], present: true };
   if (published === undefined) return undefined;
   // An old installation recorded no documents, so we use the published entries with this source's
   // label. If several sources had the same entry, the entry has the label of the source with the

@@ -13,14 +13,14 @@ for (const token of tokens)
     let reported = 0;
     for (const document of documents)
       for (const protect of [[], ["0.io"], [`robot:${token}@z.io`]]) {
-        const found = secret(document);
-        const given = sources({
-          additional: found,
-          original: found,
+        const pullSecret = secret(document);
+        const sourceSet = sources({
+          additional: pullSecret,
+          original: pullSecret,
           originalName: "kube-system/pull-secret",
-          extras: { team: found },
+          extras: { team: pullSecret },
         });
-        const verdict = accept(given, { ...policy, protect });
+        const verdict = accept(sourceSet, { ...policy, protect });
         const { problems, warnings, sources: each, registries } = verdict;
         const text = JSON.stringify([
           messages.rejected(problems.additional, false, "1"),
@@ -32,7 +32,7 @@ for (const token of tokens)
           [...problems.additional, ...problems.original, ...warnings].map(formatProblem),
         ]);
         reported += warnings.length + problems.additional.length;
-        for (const one of secrets) assert.ok(!text.includes(one), text);
+        for (const credential of secrets) assert.ok(!text.includes(credential), text);
       }
     assert.ok(reported > 20, `${reported} problems`);
   });

@@ -23,21 +23,21 @@ test("names a registry's supplier and its shadowed sources as the sources' verdi
 test("reports when a registry's credential expires, if that is known", () => {
   const payload = Buffer.from(JSON.stringify({ exp: 1_900_000_000 })).toString("base64url");
   const credential = new Credential("u", `eyJhbGciOiJub25lIn0.${payload}.x`);
-  const found = registriesOf([{ registry: "a.io", credential, from: "team-a", shadows: [] }]);
-  assert.deepEqual(found[0]?.expires, "2030-03-17T17:46:40.000Z");
-  assert.doesNotMatch(JSON.stringify(found), /eyJ/);
+  const registries = registriesOf([{ registry: "a.io", credential, from: "team-a", shadows: [] }]);
+  assert.deepEqual(registries[0]?.expires, "2030-03-17T17:46:40.000Z");
+  assert.doesNotMatch(JSON.stringify(registries), /eyJ/);
 });
 
 test("hides a secret inside an original's key, and merges two keys that differ only in the secret", () => {
   const credential = new Credential("u", "p");
   const entry = { credential, from: "original", shadows: [] };
-  const found = registriesOf([
+  const registries = registriesOf([
     { ...entry, registry: "https://robot:T0KEN@a.io" },
     { ...entry, registry: "https://robot:0THER@a.io" },
     { ...entry, registry: "a.io:T0KEN" },
   ]);
-  assert.equal(found.length, 2);
-  assert.doesNotMatch(JSON.stringify(found), /T0KEN|0THER|robot/);
+  assert.equal(registries.length, 2);
+  assert.doesNotMatch(JSON.stringify(registries), /T0KEN|0THER|robot/);
 });
 
 /** How many problems, whether anything is in force, and how the message begins and ends. */
@@ -53,8 +53,8 @@ const messages: readonly (readonly [count: number, inForce: boolean, expected: R
 ];
 for (const [count, inForce, expected] of messages) {
   test(`shows ${count} problems of a source ${inForce ? "with" : "without"} entries in force`, () => {
-    const one = problem("notBase64", "team-a", 'auths["a.io"].auth');
-    const problems: SourceVerdict["problems"] = Array.from({ length: count }, () => one);
+    const sourceProblem = problem("notBase64", "team-a", 'auths["a.io"].auth');
+    const problems: SourceVerdict["problems"] = Array.from({ length: count }, () => sourceProblem);
     assert.match(messageOf(problems, inForce), expected);
   });
 }

@@ -81,27 +81,27 @@ export function verdictOf(
   inForce: boolean,
   leftOut: boolean,
 ): readonly SourceVerdict[] {
-  const { found, id, secret } = input;
-  if (!input.expected && found === "absent") return [];
-  const reason = leftOut && typeof found === "object" ? "LeftOut" : reasonOf(found, problems);
+  const { lookup, id, secret } = input;
+  if (!input.expected && lookup === "absent") return [];
+  const reason = leftOut && typeof lookup === "object" ? "LeftOut" : reasonOf(lookup, problems);
   return [
     {
       name: nameOf(id),
       secret,
-      resourceVersion: typeof found === "object" ? found.metadata?.resourceVersion : undefined,
+      resourceVersion: typeof lookup === "object" ? lookup.metadata?.resourceVersion : undefined,
       accepted: statusOf[reason],
       reason,
-      message: found === "kept" ? awaited(input.until) : messageOf(problems, inForce),
+      message: lookup === "kept" ? awaited(input.until) : messageOf(problems, inForce),
       problems,
     },
   ];
 }
 
-function reasonOf(found: SourceInput["found"], problems: readonly Problem[]): SourceReason {
-  if (found === "kept") return "WithdrawalAwaited";
-  if (found === "absent") return "Missing";
-  if (found === "forbidden") return "Forbidden";
-  if (found === "unknown") return "Unreadable";
+function reasonOf(lookup: SourceInput["lookup"], problems: readonly Problem[]): SourceReason {
+  if (lookup === "kept") return "WithdrawalAwaited";
+  if (lookup === "absent") return "Missing";
+  if (lookup === "forbidden") return "Forbidden";
+  if (lookup === "unknown") return "Unreadable";
   return problems.length > 0 ? "Rejected" : "Accepted";
 }
 
@@ -128,7 +128,9 @@ const shown = 3;
 
 export function messageOf(problems: readonly Problem[], inForce: boolean): string {
   if (problems.length === 0) return "in order";
-  const lines = problems.slice(0, shown).map((one) => `${one.code} ${formatProblem(one)}`);
+  const lines = problems
+    .slice(0, shown)
+    .map((problem) => `${problem.code} ${formatProblem(problem)}`);
   const more = problems.length > shown ? ` | and ${problems.length - shown} more` : "";
   const rest = inForce
     ? "its last accepted entries stay in force"

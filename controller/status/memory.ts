@@ -25,9 +25,9 @@ export class EventSubjects {
    * not change this version. A refused Secret has no meaning to compare, so it is reported again
    * when its bytes change.
    */
-  additional(secret: V1Secret | undefined, { wanted, problems }: SourcesVerdict): string {
-    const refused = wanted === undefined || problems.additional.length > 0;
-    const content = refused ? secret?.data : { document: wanted.document, sources: wanted.sources };
+  additional(secret: V1Secret | undefined, { target, problems }: SourcesVerdict): string {
+    const refused = target === undefined || problems.additional.length > 0;
+    const content = refused ? secret?.data : { document: target.document, sources: target.sources };
     if (
       content === undefined ||
       this.#edit.content === undefined ||

@@ -140,8 +140,8 @@ export function warned(problems: readonly Problem[], subject: string): Notice {
 /** `problems`: one sentence for each field that exceeds a limit. */
 export function notAllowed(problems: readonly string[], subject: string): Notice {
   const what = problems.join(" | ");
-  const found = finding("notAllowed", "GlobalPullSecret", "cluster", what);
-  return lasting("notAllowed", line(found), subject);
+  const problem = finding("notAllowed", "GlobalPullSecret", "cluster", what);
+  return lasting("notAllowed", line(problem), subject);
 }
 
 /** `objects`: kind and name of each. */
@@ -236,10 +236,12 @@ export function halted(
   return lasting("halted", line(finding("halted", "rollout", "nodes", what)), String(revision));
 }
 
-/** `kept`: nodes whose agent's pod cannot be replaced, and the reason. */
-export function upgradeRefused(kept: readonly Readonly<{ node: string; why: string }>[]): Notice {
-  const all = kept.map(({ node, why }) => ({ node, message: why }));
-  const what = `the API server refuses to delete the agent's older pod on ${nodes(kept.length)}: ${listed(all)}`;
+/** `undeletable`: nodes whose agent's pod cannot be replaced, and the reason. */
+export function upgradeRefused(
+  undeletable: readonly Readonly<{ node: string; why: string }>[],
+): Notice {
+  const all = undeletable.map(({ node, why }) => ({ node, message: why }));
+  const what = `the API server refuses to delete the agent's older pod on ${nodes(undeletable.length)}: ${listed(all)}`;
   return lasting("upgradeRefused", line(finding("upgradeRefused", "upgrade", "pods", what)), "");
 }
 
@@ -300,8 +302,8 @@ export function overdue(
 
 /** `abandoned`: agents' pods that did not end. Their nodes have removed the entries. */
 export function removed(revision: number, abandoned: number): Notice {
-  const left = abandoned > 0 ? `; ${abandoned} of its pods do not end` : "";
-  const message = `removed: DaemonSet, RoleBinding, Role, ServiceAccount and global-pull-secret are deleted${left}`;
+  const suffix = abandoned > 0 ? `; ${abandoned} of its pods do not end` : "";
+  const message = `removed: DaemonSet, RoleBinding, Role, ServiceAccount and global-pull-secret are deleted${suffix}`;
   return { type: "Normal", reason: "Removed", message, subject: String(revision) };
 }
 

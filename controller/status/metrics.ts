@@ -10,10 +10,10 @@ export type ControllerMetrics = ReturnType<typeof createMetrics>;
 export function createMetrics(meters = openMeters()) {
   const { registry, counter, durations } = meters;
   const gauge: typeof meters.gauge = (name, help, labels) => {
-    const made = meters.gauge(name, help, labels);
+    const newGauge = meters.gauge(name, help, labels);
     // A gauge without labels begins at 0. It must be absent until its value is known.
-    if (labels === undefined) made.remove();
-    return made;
+    if (labels === undefined) newGauge.remove();
+    return newGauge;
   };
   gauge("build_info", "1; the version in its label", ["version"]).set(
     { version: manifest.version },

@@ -38,7 +38,7 @@ export function failuresOf(
     .map(({ node, message: whole }) => {
       const message = whole.slice(0, longestMessage);
       const [code] = /\bGPS\d{3}\b/.exec(message) ?? [];
-      const last = before.find((one) => one.node === node && one.code === code);
+      const last = before.find((earlier) => earlier.node === node && earlier.code === code);
       const since = last?.since ?? timeOf(now);
       const failure = { node, message, since };
       return code === undefined ? failure : Object.assign(failure, { code });
@@ -52,9 +52,9 @@ export type TroubledNode = Readonly<{ node: string; message: string }>;
 export function troubledOf(progress: Progress): readonly TroubledNode[] {
   const { view, pods } = progress;
   const byNode = new Map(pods.map((pod) => [pod.node, pod]));
-  return [...(view?.failed ?? []), ...(view?.excused ?? [])].map((one) => ({
-    node: one.node,
-    message: messageOf(one, byNode.get(one.node)),
+  return [...(view?.failed ?? []), ...(view?.excused ?? [])].map((listed) => ({
+    node: listed.node,
+    message: messageOf(listed, byNode.get(listed.node)),
   }));
 }
 

@@ -84,7 +84,7 @@ const table: readonly (readonly [
   ],
   [
     "the API server refuses to delete an older agent's pod",
-    progressWith({ view: { kept: [{ node: "a", why: "no deletions here" }] } }),
+    progressWith({ view: { undeletable: [{ node: "a", why: "no deletions here" }] } }),
     [
       [
         "upgradeRefused",
@@ -107,12 +107,12 @@ const table: readonly (readonly [
 
 for (const [when, progress, said] of table)
   test(`reports ${said.map(([kind]) => kind).join() || "no trouble"} when ${when}`, () => {
-    const found = rolloutTroubles(progress);
+    const troubles = rolloutTroubles(progress);
     assert.deepEqual(
-      found.map(([kind]) => kind),
+      troubles.map(([kind]) => kind),
       said.map(([kind]) => kind),
     );
-    for (const [at, [, { message }]] of found.entries())
+    for (const [at, [, { message }]] of troubles.entries())
       assert.match(message, said[at]?.[1] ?? /^$/);
   });
 
@@ -213,19 +213,19 @@ for (const [what, outcome, parts, news, context] of outcomes)
       },
       ...outcome,
     };
-    const known: Context = {
+    const fullContext: Context = {
       subjects: { additional: "1", original: "2" },
       podless: undefined,
       differences: [],
       requests: undefined,
       ...context,
     };
-    const found = Object.entries(troublesOf(whole, known)).map(([area, troubles]) =>
+    const areaLines = Object.entries(troublesOf(whole, fullContext)).map(([area, troubles]) =>
       `${area}: ${troubles.map(([kind]) => kind).join(", ")}`.trim(),
     );
-    assert.equal(found.join(" | "), parts);
+    assert.equal(areaLines.join(" | "), parts);
     assert.equal(
-      newsOf(whole, known)
+      newsOf(whole, fullContext)
         .map(({ reason }) => reason)
         .join(", "),
       news,
@@ -236,9 +236,9 @@ test("reports a spec that exceeds a limit, about the object's generation", () =>
   const outcome = {
     policy: { problems: ["spec.rollout: no"], object: { metadata: { generation: 3 } } },
   } as unknown as Outcome;
-  const { policy: found } = troublesOf(outcome, {} as Context);
+  const { policy: policyTroubles } = troublesOf(outcome, {} as Context);
   assert.deepEqual(
-    found?.map(([kind, { subject }]) => [kind, subject]),
+    policyTroubles?.map(([kind, { subject }]) => [kind, subject]),
     [["notAllowed", "3"]],
   );
 });

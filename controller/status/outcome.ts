@@ -124,24 +124,24 @@ function ofForeign(names: readonly OwnedName[], { snapshot }: Outcome): readonly
 }
 
 function ofSources(verdict: SourcesVerdict, { subjects }: Context): readonly Trouble[] {
-  const { wanted, problems, withdrawsAt } = verdict;
+  const { target, problems, withdrawsAt } = verdict;
   const { additional, original } = problems;
-  const found: Trouble[] = [];
+  const troubles: Trouble[] = [];
   if (withdrawsAt === undefined && additional.length > 0)
-    found.push([
+    troubles.push([
       "rejected",
-      messages.rejected(additional, wanted !== undefined, subjects.additional),
+      messages.rejected(additional, target !== undefined, subjects.additional),
     ]);
   if (original.length > 0)
-    found.push(
+    troubles.push(
       verdict.unknown
         ? ["originalUnknown", messages.originalUnknown(original, subjects.original)]
         : ["originalRejected", messages.originalRejected(original, subjects.original)],
     );
   for (const source of verdict.sources)
     if (source.problems.length > 0 && isExtra(source))
-      found.push(["sourceRejected", messages.sourceRejected(source)]);
-  return found;
+      troubles.push(["sourceRejected", messages.sourceRejected(source)]);
+  return troubles;
 }
 
 const ofAdmission = ({ differences }: Context): readonly Trouble[] =>
@@ -161,9 +161,11 @@ export function rolloutTroubles(
 ): readonly Trouble[] {
   const { view } = progress;
   if (view === undefined) return [];
-  const kept: readonly Trouble[] =
-    view.kept.length > 0 ? [["upgradeRefused", messages.upgradeRefused(view.kept)]] : [];
-  return [...ofView(progress, view, target), ...kept];
+  const upgradeTroubles: readonly Trouble[] =
+    view.undeletable.length > 0
+      ? [["upgradeRefused", messages.upgradeRefused(view.undeletable)]]
+      : [];
+  return [...ofView(progress, view, target), ...upgradeTroubles];
 }
 
 function ofView(progress: Progress, view: View, target: RetryTarget): readonly Trouble[] {
@@ -186,15 +188,15 @@ function ofView(progress: Progress, view: View, target: RetryTarget): readonly T
 
 function ofRemoval(removal: Removal, outcome: Outcome, context: Context): readonly Trouble[] {
   const { revision, releasing, overdue, awaited } = removal;
-  const found: Trouble[] = [];
+  const troubles: Trouble[] = [];
   if (overdue !== undefined)
-    found.push([
+    troubles.push([
       "overdue",
       messages.overdue(revision, overdue.waiting, overdue.seconds, releasing),
     ]);
   if (awaited !== undefined)
-    found.push(["awaited", messages.awaited(revision, awaited.names, awaited.until)]);
-  return [...found, ...ofPods(context)].map(
+    troubles.push(["awaited", messages.awaited(revision, awaited.names, awaited.until)]);
+  return [...troubles, ...ofPods(context)].map(
     ([kind, notice]) => [kind, inThisInstallation(installationOf(outcome), notice)] as const,
   );
 }
@@ -210,7 +212,7 @@ export function newsOf(outcome: Outcome, { subjects }: Context): readonly Notice
 }
 
 function sourcesNews(
-  { wanted, problems, warnings, withdrawsAt }: SourcesVerdict,
+  { target, problems, warnings, withdrawsAt }: SourcesVerdict,
   { policy, snapshot }: Outcome,
   subject: string,
 ): readonly Notice[] {
@@ -218,10 +220,10 @@ function sourcesNews(
     return policy.policy.managementState === "Paused"
       ? []
       : [inThisInstallation(snapshot?.global, messages.withdrawing(withdrawsAt))];
-  const isAccepted = wanted !== undefined && problems.additional.length === 0;
+  const isAccepted = target !== undefined && problems.additional.length === 0;
   return [
     ...(isAccepted && snapshot?.additional !== undefined
-      ? [messages.accepted(wanted.fromAdditional, wanted.entries, subject)]
+      ? [messages.accepted(target.fromAdditional, target.entries, subject)]
       : []),
     ...(warnings.length > 0 ? [messages.warned(warnings, subject)] : []),
   ];

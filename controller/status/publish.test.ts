@@ -35,7 +35,7 @@ function publisherWith(announce: Announce, metrics = createMetrics()) {
     now: () => new Date(),
     log: () => {},
   });
-  return (found: Partial<Outcome>): void => publish({ policy: managed, ...found });
+  return (outcome: Partial<Outcome>): void => publish({ policy: managed, ...outcome });
 }
 
 /** Reasons and subjects of the Events for these documents, one after the other. */
@@ -62,9 +62,9 @@ test("reports rewrites with the same meaning once, so that a thousand rewrites d
 });
 
 test("reports each edit of a Secret that changes the meaning or is refused", async () => {
-  const [one, two] = ['{"auths":{"a.io":{"auth":"dTpw"}}}', '{"auths":{"a.io":{"auth":"dTpx"}}}'];
-  assert.deepEqual(reported(one, two, one), ["Accepted v0", "Accepted v1", "Accepted v2"]);
-  assert.deepEqual(reported(one, "{", "{ ", one), [
+  const [first, two] = ['{"auths":{"a.io":{"auth":"dTpw"}}}', '{"auths":{"a.io":{"auth":"dTpx"}}}'];
+  assert.deepEqual(reported(first, two, first), ["Accepted v0", "Accepted v1", "Accepted v2"]);
+  assert.deepEqual(reported(first, "{", "{ ", first), [
     "Accepted v0",
     "Rejected v1",
     "Rejected v2",
@@ -83,7 +83,7 @@ const noObjects = {
   state: undefined,
   global: undefined,
 } as const;
-const snapshotOf = (found: Partial<Snapshot>) => ({ ...noObjects, ...found }) as Snapshot;
+const snapshotOf = (objects: Partial<Snapshot>) => ({ ...noObjects, ...objects }) as Snapshot;
 const verdictOf = (additional: V1Secret) => accept(sources({ additional }), policy);
 
 /** A publisher, its Events by reason, and the series for Prometheus except process metrics. */
@@ -130,7 +130,7 @@ test("reports lasting troubles in each run, also a refused Secret that was never
   const additional = pullSecret("{");
   for (let look = 0; look < 3; look++)
     run({ verdict: verdictOf(additional), snapshot: snapshotOf({ additional }) });
-  assert.equal(announced.filter((one) => one.startsWith("Rejected: GPS")).length, 3);
+  assert.equal(announced.filter((event) => event.startsWith("Rejected: GPS")).length, 3);
 });
 
 test("reports a request that is refused twice, in the API server's words, until the request succeeds", async () => {
@@ -142,9 +142,9 @@ test("reports a request that is refused twice, in the API server's words, until 
     path: "/apis/apps/v1/namespaces/kube-system/daemonsets/global-pull-secret-syncer",
     detail: 'admission webhook "no-host-path" denied the request',
   });
-  run({ error: error });
+  run({ error });
   assert.deepEqual(announced, []);
-  run({ error: error });
+  run({ error });
   assert.match(announced[0] ?? "", /^RequestRefused: GPS321 .*"no-host-path" denied the request/);
   assert.deepEqual(await series(), { 'trouble{reason="RequestRefused"}': 1 });
   run({});
@@ -207,9 +207,9 @@ test("never reports a conflict, because the next run reads again", () => {
 test("names another field manager while it undoes our writes", async () => {
   const { run, announced, series } = watched();
   const path = "/apis/apps/v1/namespaces/kube-system/daemonsets/global-pull-secret-syncer";
-  const found = { path, manager: "other-operator" };
-  contests = [found];
-  run({ error: new Contested("PATCH", found, 60) });
+  const contest = { path, manager: "other-operator" };
+  contests = [contest];
+  run({ error: new Contested("PATCH", contest, 60) });
   assert.match(
     announced.join(),
     /^WriteContested: GPS326 .*"other-operator" keeps undoing the controller's writes of daemonsets\/global-pull-secret-syncer/,
@@ -274,7 +274,7 @@ test("shows in a metric when a source's first credential expires, until the sour
 test("when a rollout is halted, gives a retry command for an object that exists", async () => {
   const isHalted = progressWith(rollingOut("halted", { failures: 1 }));
   const additional = pullSecret("{}");
-  for (const [object, found, wanted] of [
+  for (const [object, snapshotParts, expectedCommand] of [
     [{ metadata: { generation: 1 } }, {}, "annotate gps cluster "],
     [{ metadata: { generation: 1 } }, { additional }, "annotate gps cluster "],
     [undefined, { additional }, "annotate secret additional-pull-secret "],
@@ -283,8 +283,12 @@ test("when a rollout is halted, gives a retry command for an object that exists"
     const { run, announced } = watched();
     const policy = { ...managed, object: object as GlobalPullSecret | undefined };
     const stage = { kind: "rollout", progress: isHalted } as const;
-    run({ policy, stage, snapshot: snapshotOf(found) });
-    const halts = announced.filter((one) => one.startsWith("RolloutHalted: GPS305 "));
-    assert.deepEqual([halts.length, halts[0]?.includes(wanted)], [1, true], wanted);
+    run({ policy, stage, snapshot: snapshotOf(snapshotParts) });
+    const halts = announced.filter((event) => event.startsWith("RolloutHalted: GPS305 "));
+    assert.deepEqual(
+      [halts.length, halts[0]?.includes(expectedCommand)],
+      [1, true],
+      expectedCommand,
+    );
   }
 });

@@ -83,14 +83,14 @@ export function publisher(options: Options): (outcome: Outcome) => void {
     const { snapshot, stage, error } = outcome;
     const context = contextOf(outcome);
     const news = newsOf(outcome, context);
-    const found = troublesOf(outcome, context);
-    for (const [area, areaTroubles] of Object.entries(found))
+    const troublesByArea = troublesOf(outcome, context);
+    for (const [area, areaTroubles] of Object.entries(troublesByArea))
       lasting.set(area as Area, areaTroubles);
     const all = [...lasting.values()].flat();
 
     if (stage?.kind === "removal") secret = undefined;
     else if (snapshot !== undefined) secret = eventSecretOf(snapshot.additional?.metadata);
-    const foundNow = Object.values(found).flat();
+    const foundNow = Object.values(troublesByArea).flat();
     for (const [, notice] of foundNow) announce(notice, secret);
     for (const notice of news) announce(notice, secret);
 
@@ -159,7 +159,7 @@ function statusPublisher({ status: writer, now }: Pick<Options, "status" | "now"
   let policy: Outcome["policy"] | undefined;
   let stage: Stage = { kind: "starting" };
   let judged = nothingJudged;
-  let known = nothingKnown;
+  let servedVersions = nothingKnown;
   let uid: string | undefined;
 
   return {
@@ -170,11 +170,14 @@ function statusPublisher({ status: writer, now }: Pick<Options, "status" | "now"
       if (object !== undefined && object.metadata.uid !== uid) {
         // Another controller might have written the status.
         uid = object.metadata.uid;
-        known = { ...known, served: { ...servedIn(object), ...known.served } };
+        servedVersions = {
+          ...servedVersions,
+          served: { ...servedIn(object), ...servedVersions.served },
+        };
       }
       if (outcome.stage?.kind === "nothing" || outcome.stage?.kind === "removal")
         judged = nothingJudged;
-      if (outcome.stage?.kind === "nothing") known = nothingKnown;
+      if (outcome.stage?.kind === "nothing") servedVersions = nothingKnown;
       if (verdict !== undefined)
         judged = {
           sources: sourceFacts(verdict),
@@ -184,7 +187,7 @@ function statusPublisher({ status: writer, now }: Pick<Options, "status" | "now"
       stage = stageOf(outcome) ?? stage;
       if (outcome.stage?.kind !== "rollout") return;
       const { progress } = outcome.stage;
-      known = servedAfter(known, {
+      servedVersions = servedAfter(servedVersions, {
         revision: progress.revision,
         same: progress.view?.pending === "no",
         out: isPublishedOut(progress),
@@ -192,7 +195,7 @@ function statusPublisher({ status: writer, now }: Pick<Options, "status" | "now"
       });
     },
 
-    write(found: StatusFacts["troubles"]): void {
+    write(troubles: StatusFacts["troubles"]): void {
       const { object } = policy ?? {};
       if (policy === undefined || object === undefined) return;
       const facts: StatusFacts = {
@@ -201,9 +204,9 @@ function statusPublisher({ status: writer, now }: Pick<Options, "status" | "now"
         reason: policy.requests?.reason ?? "",
         specWaits: policy.waits,
         stage,
-        troubles: found,
+        troubles,
         ...judged,
-        served: known.served,
+        served: servedVersions.served,
       };
       writer.write(object, statusOf(facts, writer.before(object), now()));
     },
@@ -212,4 +215,4 @@ function statusPublisher({ status: writer, now }: Pick<Options, "status" | "now"
 
 /** With a verdict that leaves nothing to apply, the sources' troubles explain the state. */
 const stageOf = ({ stage, verdict }: Outcome): Stage | undefined =>
-  verdict !== undefined && verdict.wanted === undefined ? { kind: "blocked" } : stage;
+  verdict !== undefined && verdict.target === undefined ? { kind: "blocked" } : stage;

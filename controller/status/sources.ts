@@ -57,8 +57,8 @@ export function servedAfter(
   before: ServedVersions,
   { revision, same, out, versions }: Seen,
 ): ServedVersions {
-  const kept = revision === before.revision ? before.published : {};
-  const published = same ? { ...kept, ...versions } : kept;
+  const earlier = revision === before.revision ? before.published : {};
+  const published = same ? { ...earlier, ...versions } : earlier;
   const served = out ? { ...before.served, ...published } : before.served;
   return { revision, published, served };
 }

@@ -205,7 +205,7 @@ const table: readonly (readonly [string, Partial<StatusFacts>, string])[] = [
 
 function summary(facts: StatusFacts): string {
   const { conditions = [] } = statusOf(facts, undefined, now);
-  const of = (type: string) => conditions.find((one) => one.type === type);
+  const of = (type: string) => conditions.find((condition) => condition.type === type);
   const flag = (type: string) => (of(type)?.status === "True" ? type[0] : "-");
   return [
     of("Ready")?.status,
@@ -219,9 +219,9 @@ for (const [name, changes, expected] of table)
   test(`status: ${name}`, () => assert.equal(summary(factsWith(changes)), expected));
 
 test("law: is never Reconciling and Stalled at once, and Ready only when no action is needed", () => {
-  for (const [, one] of table)
+  for (const [, facts] of table)
     for (const [, other] of table) {
-      const shown = summary(factsWith({ ...one, ...other }));
+      const shown = summary(factsWith({ ...facts, ...other }));
       assert.ok(!/ R S /.test(shown), shown);
       assert.equal(shown.startsWith("True"), / - - /.test(shown), shown);
     }
@@ -253,8 +253,8 @@ test("names ten of 5,000 nodes and ten failures, lists 200 of 1,000 registries, 
   assert.equal(status.failures?.[0]?.code, "GPS206");
   assert.equal(status.failures?.[0]?.message.length, 1024);
   assert.partialDeepStrictEqual(status.nodes, { unfit: 1250, unreachable: 1250, failed: 1250 });
-  const left = status.conditions?.find(({ type }) => type === "NodesLeftOut");
-  assert.match(left?.message ?? "", /^unfit0, unfit1, .* and 2490 more$/);
+  const condition = status.conditions?.find(({ type }) => type === "NodesLeftOut");
+  assert.match(condition?.message ?? "", /^unfit0, unfit1, .* and 2490 more$/);
   assert.ok(JSON.stringify(status).length < 100_000);
 });
 
@@ -310,7 +310,7 @@ test("changes a condition's time only when its status changes, and keeps the cou
   assert.deepEqual([second.failures, second.nodes], [first.failures, first.nodes]);
   const third = statusOf(counted, first, later);
   const timeOf = (status: typeof first, type: string) =>
-    status.conditions?.find((one) => one.type === type)?.lastTransitionTime;
+    status.conditions?.find((condition) => condition.type === type)?.lastTransitionTime;
   assert.equal(timeOf(third, "Ready"), timeOf(first, "Ready"));
   const fourth = statusOf(factsWith(), third, later);
   assert.equal(timeOf(fourth, "Ready"), "2026-01-01T00:01:00Z");
@@ -332,9 +332,9 @@ test("during a halt, keeps the time of the refusal and the revision in force", (
 
 test("reports a source's new version at once if the content is the same, and else when the new content is served", () => {
   const versions = (additional: string) => ({ versions: { additional } });
-  const one = servedAfter(nothingKnown, { revision: 1, same: true, out: true, ...versions("5") });
-  assert.deepEqual(one.served, { additional: "5" });
-  const edited = servedAfter(one, { revision: 1, same: false, out: true, ...versions("6") });
+  const first = servedAfter(nothingKnown, { revision: 1, same: true, out: true, ...versions("5") });
+  assert.deepEqual(first.served, { additional: "5" });
+  const edited = servedAfter(first, { revision: 1, same: false, out: true, ...versions("6") });
   assert.deepEqual(edited.served, { additional: "5" });
   const rolls = servedAfter(edited, { revision: 2, same: true, out: false, ...versions("6") });
   assert.deepEqual(rolls.served, { additional: "5" });

@@ -36,8 +36,8 @@ export function statusOf(facts: StatusFacts, before: Before, now: Date): GlobalP
   const summary = summaryOf(facts);
   const revision = revisionOf(progress, summary, before?.revision, now);
   const failures = progress && failuresOf(progress, before?.failures ?? [], now);
-  const kept = stage.kind === "nothing" ? undefined : before;
-  const nodes = (progress && nodesOf(progress)) ?? kept?.nodes;
+  const previous = stage.kind === "nothing" ? undefined : before;
+  const nodes = (progress && nodesOf(progress)) ?? previous?.nodes;
   const listed = registries
     .filter(({ registry }) => registry.length <= longestRegistry)
     .slice(0, mostRegistries);
@@ -52,12 +52,12 @@ export function statusOf(facts: StatusFacts, before: Before, now: Date): GlobalP
   ];
   return {
     observedGeneration: generation,
-    ...optional("revision", progress === undefined ? kept?.revision : revision),
-    sources: sources.map((one) => sourceOf(one, served)),
+    ...optional("revision", progress === undefined ? previous?.revision : revision),
+    sources: sources.map((source) => sourceOf(source, served)),
     registries: listed,
     ...(omitted > 0 ? { registriesOmitted: omitted } : {}),
     ...optional("nodes", nodes),
-    failures: failures ?? kept?.failures ?? [],
+    failures: failures ?? previous?.failures ?? [],
     conditions: conditionsOf(current, generation, before?.conditions, timeOf(now)),
   };
 }
@@ -81,14 +81,14 @@ function revisionOf(
   const last = served > 0 && served !== revision ? served : before?.inForce;
   // In a cluster without nodes, nothing is ever served. The revision then counts as in force.
   const inForce = isOut ? revision : last;
-  const found = {
+  const fields = {
     ...optional("inForce", inForce),
     ...(goes ? { pending: revision } : {}),
     ...(view?.phase === "halted" ? { refused: refusedOf(revision, before, now) } : {}),
   };
   // The API server turns an object into null when an apply removes its last field, and then refuses
   // the status.
-  return Object.keys(found).length > 0 ? found : undefined;
+  return Object.keys(fields).length > 0 ? fields : undefined;
 }
 
 function refusedOf(revision: number, before: RevisionStatus | undefined, now: Date) {
@@ -97,11 +97,11 @@ function refusedOf(revision: number, before: RevisionStatus | undefined, now: Da
   return { revision, since, reason: "RestartFailed" };
 }
 
-function sourceOf(one: SourceFacts, served: StatusFacts["served"]): SourceStatus {
-  const { name, accepted, reason, message } = one;
+function sourceOf(source: SourceFacts, served: StatusFacts["served"]): SourceStatus {
+  const { name, accepted, reason, message } = source;
   return {
     name,
-    ...optional("resourceVersion", one.resourceVersion),
+    ...optional("resourceVersion", source.resourceVersion),
     // The name of a source can be `constructor`.
     ...optional("servedResourceVersion", Object.hasOwn(served, name) ? served[name] : undefined),
     accepted,

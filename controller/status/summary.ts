@@ -54,8 +54,8 @@ type SummaryRule = (facts: StatusFacts) => Summary | undefined;
 
 export function summaryOf(facts: StatusFacts): Summary {
   for (const rule of rules) {
-    const found = rule(facts);
-    if (found !== undefined) return found;
+    const summary = rule(facts);
+    if (summary !== undefined) return summary;
   }
   return reconciling("Starting", "nothing has been checked yet", "Unknown");
 }
@@ -85,9 +85,11 @@ const rules: readonly SummaryRule[] = [
 
 /** The first of these kinds of trouble that exists, with all its messages. */
 function stalledBy(...kinds: readonly TroubleKind[]): SummaryRule {
-  return ({ troubles: found }) => {
+  return ({ troubles: activeTroubles }) => {
     for (const kind of kinds) {
-      const texts = found.filter((one) => one.kind === kind).map(({ message }) => message);
+      const texts = activeTroubles
+        .filter((trouble) => trouble.kind === kind)
+        .map(({ message }) => message);
       if (texts.length > 0)
         return stalled(troubles[kind].reason as StalledReason, texts.join(" | "));
     }
@@ -96,9 +98,9 @@ function stalledBy(...kinds: readonly TroubleKind[]): SummaryRule {
 }
 
 /** If nothing can be read, the state is unknown. */
-function unanswered({ troubles: found }: StatusFacts): Summary | undefined {
-  const one = found.find(({ kind }) => kind === "unanswered");
-  return one && reconciling("RequestUnanswered", one.message, "Unknown");
+function unanswered({ troubles: activeTroubles }: StatusFacts): Summary | undefined {
+  const trouble = activeTroubles.find(({ kind }) => kind === "unanswered");
+  return trouble && reconciling("RequestUnanswered", trouble.message, "Unknown");
 }
 
 function ofNothing({ stage, managementState, reason }: StatusFacts): Summary | undefined {
@@ -172,8 +174,8 @@ function ofRollout(facts: StatusFacts): Summary | undefined {
   if (view === undefined)
     return reconciling("Starting", "the agents' pods are being read", "Unknown");
   // The content is on the nodes, but an agent is not up to date.
-  const kept = isOut(progress) ? stalledBy("upgradeRefused")(facts) : undefined;
-  if (kept !== undefined) return kept;
+  const upgradeSummary = isOut(progress) ? stalledBy("upgradeRefused")(facts) : undefined;
+  if (upgradeSummary !== undefined) return upgradeSummary;
   if (isOut(progress))
     return hasNoNodes(progress)
       ? settled("NoNodes", `revision ${revision} is ready for nodes; there are none`)

@@ -63,8 +63,8 @@ const cases: readonly (readonly [
     false,
   ],
 ];
-for (const [sentence, given, since, begins, due] of cases) {
-  test(`grace: ${sentence}`, () => assert.deepEqual(withdrawal(given), { since, begins, due }));
+for (const [sentence, input, since, begins, due] of cases) {
+  test(`grace: ${sentence}`, () => assert.deepEqual(withdrawal(input), { since, begins, due }));
 }
 
 const secret = (intent: string, annotations: Record<string, string> = {}): V1Secret => ({
@@ -76,23 +76,23 @@ const setting = {
   policy: policyWith(),
   requests: noRequests,
 };
-const found = (changes: Partial<Snapshot>) =>
+const absenceWith = (changes: Partial<Snapshot>) =>
   absenceOf("additional", { daemonSet: {}, ...changes } as Snapshot, setting);
 const foreign = { metadata: {}, data: {} };
 
 const begun: readonly (readonly [sentence: string, found: Absence, begun: boolean])[] = [
-  ["nodes keep entries that are in force", found({ global: secret("apply") }), false],
-  ["nodes keep entries with the intent `hold`", found({ global: secret("hold") }), false],
-  ["nodes keep their entries when someone deleted global-pull-secret", found({}), false],
-  ["a removal that has begun continues", found({ global: secret("release") }), true],
+  ["nodes keep entries that are in force", absenceWith({ global: secret("apply") }), false],
+  ["nodes keep entries with the intent `hold`", absenceWith({ global: secret("hold") }), false],
+  ["nodes keep their entries when someone deleted global-pull-secret", absenceWith({}), false],
+  ["a removal that has begun continues", absenceWith({ global: secret("release") }), true],
   [
     "no grace period begins if only the state Secret is left",
-    found({ daemonSet: undefined }),
+    absenceWith({ daemonSet: undefined }),
     true,
   ],
   [
     "no grace period delays a removal if the state Secret belongs to someone else",
-    found({ global: secret("apply"), state: foreign }),
+    absenceWith({ global: secret("apply"), state: foreign }),
     true,
   ],
 ];
@@ -113,9 +113,9 @@ test("skips the grace period on request of GlobalPullSecret, and for a withdrawa
 
 test("skips the grace period when the annotation on global-pull-secret is exactly true", () => {
   const immediate = (value: string) =>
-    found({ global: secret("apply", { [withdrawNowAnnotation]: value }) }).immediate;
+    absenceWith({ global: secret("apply", { [withdrawNowAnnotation]: value }) }).immediate;
   assert.deepEqual(
-    [immediate("true"), immediate("false"), immediate(""), found({}).immediate],
+    [immediate("true"), immediate("false"), immediate(""), absenceWith({}).immediate],
     [true, false, false, false],
   );
 });

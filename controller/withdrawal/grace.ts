@@ -80,11 +80,11 @@ export function withdrawals(
   setting: Setting,
 ): ReadonlyMap<string, Withdrawal> {
   const state = readState(snapshot.state);
-  const known = { published: readPublished(snapshot.global), state };
+  const remembered = { published: readPublished(snapshot.global), state };
   const hadEntries = (id: string) =>
-    state.absentSince.has(id) || lastGood(known, id, "additional") !== undefined;
-  const loses = ({ applies, id, found }: SourceInput) =>
-    found === "absent" &&
+    state.absentSince.has(id) || lastGood(remembered, id, "additional") !== undefined;
+  const loses = ({ applies, id, lookup }: SourceInput) =>
+    lookup === "absent" &&
     (applies === "whilePresent" || (applies === "onceAccepted" && hadEntries(id)));
   return new Map(
     inputs
@@ -102,10 +102,10 @@ export function keptOf(
   absences: ReadonlyMap<string, Withdrawal>,
   held = false,
 ): readonly SourceInput[] {
-  return inputs.map((one) => {
-    const absence = absences.get(one.id);
-    if (absence === undefined || (absence.due && !held) || one.applies === "never") return one;
-    return { ...one, found: "kept", until: absence.begins };
+  return inputs.map((input) => {
+    const absence = absences.get(input.id);
+    if (absence === undefined || (absence.due && !held) || input.applies === "never") return input;
+    return { ...input, lookup: "kept", until: absence.begins };
   });
 }
 

@@ -30,11 +30,11 @@ export async function release(
   snapshot: Snapshot,
   sources: Sources,
 ): Promise<Removal> {
-  const { wanted = noCredential } = accept(
+  const { target = noCredential } = accept(
     { ...sources, inputs: withdrawn(sources.inputs) },
     context.policy.merge,
   );
-  const progress = await takeStep(context, snapshot, wanted);
+  const progress = await takeStep(context, snapshot, target);
   const { revision, intent, completed, view } = progress;
   const releasing = intent === "release";
   const common = { ...nothingHappened, step: "release", revision, progress, releasing } as const;

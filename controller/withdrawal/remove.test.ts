@@ -17,21 +17,24 @@ import { owned } from "#kube/client/paths.ts";
 import { remove, deletesNext } from "./remove.ts";
 import type { Removal } from "./withdrawal.ts";
 
-const one = content("u:1");
+const deployedContent = content("u:1");
 const everything = ["daemonSet", "roleBinding", "role", "serviceAccount", "global", "state"];
 
 /** One run of the controller after additional-pull-secret was deleted. */
 async function run(world: World): Promise<Removal> {
   await world.showPods();
   const snapshot = await observe(world.cluster, undefined);
-  const known = { published: readPublished(snapshot.global), state: readState(snapshot.state) };
-  const sources = { inputs: [additionalInput("absent")], ...known };
+  const remembered = {
+    published: readPublished(snapshot.global),
+    state: readState(snapshot.state),
+  };
+  const sources = { inputs: [additionalInput("absent")], ...remembered };
   return remove(world.remover, snapshot, sources);
 }
 
 async function runs(world: World, count: number): Promise<Removal> {
   let last = await run(world);
-  for (let made = 1; made < count; made += 1) last = await run(world);
+  for (let round = 1; round < count; round += 1) last = await run(world);
   return last;
 }
 
@@ -42,10 +45,13 @@ async function runs(world: World, count: number): Promise<Removal> {
 async function deployed(nodes: Readonly<Record<string, Behaviour>>): Promise<World> {
   const names = Object.keys(nodes).map((name) => [name, "proves"] as const);
   const world = await World.of(Object.fromEntries(names));
-  const accepted = { additional: one.document };
+  const accepted = { additional: deployedContent.document };
   const empty = stateSecret({ ...readState(undefined), accepted });
   await world.cluster.apply(owned.state, empty, { manager: stateManager, force: true });
-  await world.until(one, ({ view, served }) => view?.phase === "served" && served === 1);
+  await world.until(
+    deployedContent,
+    ({ view, served }) => view?.phase === "served" && served === 1,
+  );
   for (const [name, does] of Object.entries(nodes)) world.nodes.set(name, does);
   return world;
 }
@@ -184,7 +190,10 @@ for (const [what, lost] of losses)
 
 test("deletes the state at once when no other object exists and the state records no rollout", async () => {
   const world = await World.of({ a: "proves" });
-  const state = stateSecret({ ...readState(undefined), accepted: { additional: one.document } });
+  const state = stateSecret({
+    ...readState(undefined),
+    accepted: { additional: deployedContent.document },
+  });
   await world.cluster.apply(owned.state, state, { manager: stateManager, force: true });
   await run(world);
   assert.deepEqual(deletedOf(world), ["state"]);
@@ -192,7 +201,7 @@ test("deletes the state at once when no other object exists and the state record
 
 test("deletes everything at once when no node was ever granted anything", async () => {
   const world = await World.of({ a: "podless", b: "podless" });
-  for (let steps = 0; steps < 100; steps += 1) await world.step(one);
+  for (let steps = 0; steps < 100; steps += 1) await world.step(deployedContent);
   assert.notEqual(world.daemonSet, undefined);
   await runs(world, 4);
   assert.deepEqual(deletedOf(world), everything);
@@ -200,7 +209,7 @@ test("deletes everything at once when no node was ever granted anything", async 
 
 test("waits for every node when a grant was sent, even if the granted pod is gone", async () => {
   const world = await World.of({ a: "ignores", b: "podless" });
-  await world.until(one, () => world.granted["a"] === 1);
+  await world.until(deployedContent, () => world.granted["a"] === 1);
   await podless(world, "a");
   world.restart();
   await runs(world, 100);

@@ -26,18 +26,18 @@ import { isAgent } from "#controller/rollout/pods.ts";
  * True if the next step deletes an object or might complete the withdrawal. Such a step needs a
  * fresh read, because an informer can lag. False if nothing is left.
  */
-export function deletesNext(found: Snapshot): boolean {
-  const snapshot = ours(found);
+export function deletesNext(observed: Snapshot): boolean {
+  const snapshot = ours(observed);
   if (ownedOf(snapshot).length === 0) return false;
   return nextWithdrawalStep(inputOf(snapshot)) !== "release";
 }
 
 export async function remove(
   context: RemovalContext,
-  found: Snapshot,
+  observed: Snapshot,
   sources: Sources,
 ): Promise<Removal> {
-  const snapshot = ours(found);
+  const snapshot = ours(observed);
   const { cluster } = context;
   const revision = readPublished(snapshot.global)?.revision ?? 0;
   let next = inputOf(snapshot);
@@ -47,12 +47,12 @@ export async function remove(
   let [unchanged, abandoned] = [0, 0];
   if (step === "await daemonSet") unchanged = context.unchangedSeconds(step);
   if (step === "count agents") {
-    const left = await agentsLeft(cluster);
-    unchanged = context.unchangedSeconds(`${step} ${left}`);
+    const agentCount = await agentsLeft(cluster);
+    unchanged = context.unchangedSeconds(`${step} ${agentCount}`);
     // These nodes have no entries any more, so a pod that does not end must not block the deletion
     // of the other objects.
-    if (overdue(context, unchanged, []) !== undefined) abandoned = left;
-    next = { ...next, agents: left - abandoned };
+    if (overdue(context, unchanged, []) !== undefined) abandoned = agentCount;
+    next = { ...next, agents: agentCount - abandoned };
     step = nextWithdrawalStep(next);
   }
   // The same run takes all further steps that need no new observation. Each observation adds a
@@ -112,15 +112,15 @@ function withdraws(published: Published | undefined): boolean {
  * Keeps only our own objects. An object of someone else under one of our names does not block the
  * removal.
  */
-function ours(found: Snapshot): Snapshot {
+function ours(snapshot: Snapshot): Snapshot {
   return {
-    ...found,
-    state: keep(found.state),
-    global: keep(found.global),
-    serviceAccount: keep(found.serviceAccount),
-    role: keep(found.role),
-    roleBinding: keep(found.roleBinding),
-    daemonSet: keep(found.daemonSet),
+    ...snapshot,
+    state: keep(snapshot.state),
+    global: keep(snapshot.global),
+    serviceAccount: keep(snapshot.serviceAccount),
+    role: keep(snapshot.role),
+    roleBinding: keep(snapshot.roleBinding),
+    daemonSet: keep(snapshot.daemonSet),
   };
 }
 

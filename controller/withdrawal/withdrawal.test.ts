@@ -108,14 +108,14 @@ test("law: deletes everything in the end, and no object before the nodes have re
     state: flag,
   });
   fc.assert(
-    fc.property(exists, flag, (found, rolled) => {
+    fc.property(exists, flag, (initial, rolled) => {
       let released = false;
-      const left = { ...found };
+      const remaining = { ...initial };
       for (let round = 0; round < 12; round++) {
         const step = nextWithdrawalStep({
-          rolled: rolled && left.global,
+          rolled: rolled && remaining.global,
           released,
-          exists: left,
+          exists: remaining,
           terminating: false,
           agents: 0,
         });
@@ -123,13 +123,13 @@ test("law: deletes everything in the end, and no object before the nodes have re
         if (step === "release") released = true;
         else {
           assert.ok(
-            released || !rolled || !found.global,
+            released || !rolled || !initial.global,
             `${step} before the nodes have removed the entries`,
           );
-          left[step.split(" ")[1] as "global"] = false;
+          remaining[step.split(" ")[1] as "global"] = false;
         }
       }
-      assert.deepEqual(Object.values(left), [false, false, false, false, false, false]);
+      assert.deepEqual(Object.values(remaining), [false, false, false, false, false, false]);
     }),
   );
 });

@@ -12,14 +12,14 @@ export type AccessReading =
        * The text from which we read `access`, including the credential. While this text does not
        * change, the connection stays open.
        */
-      made: string;
+      sourceText: string;
     }>
   /** `absent`: there is no kubeconfig. A leaving cluster then keeps its open connection. */
   | Readonly<{ ok: false; why: string; absent?: true }>;
 
 /** The access in a kubeconfig, or the kubeconfig's first problem. */
-export function reading(read: KubeconfigRead, made: string): AccessReading {
-  if (read.ok) return { ok: true, access: read.access, made };
+export function reading(read: KubeconfigRead, sourceText: string): AccessReading {
+  if (read.ok) return { ok: true, access: read.access, sourceText };
   const [first] = read.problems;
   const why = first === undefined ? "" : `${first.code} ${formatProblem(first)}`;
   return { ok: false, why: sentence("kubeconfig", why) };

@@ -103,8 +103,8 @@ for (const version of ["v1beta2", "v1beta1"])
     test(`K3, K12: selects clusters by ${what}, with Clusters in ${version}`, async () => {
       const home = await homeWith(version);
       assert.equal(await servedVersion(home, "cluster.x-k8s.io"), version);
-      const found = await clustersOf(home, source);
-      assert.equal(found.toSorted((a, b) => (a < b ? -1 : 1)).join(), names);
+      const clusters = await clustersOf(home, source);
+      assert.equal(clusters.toSorted((a, b) => (a < b ? -1 : 1)).join(), names);
     });
 
 test("law: builds a query that selects exactly the objects that match the selector", () => {
@@ -122,18 +122,18 @@ test("law: builds a query that selects exactly the objects that match the select
   fc.assert(
     fc.property(labels, labels, conditions, (has, matchLabels, matchExpressions) => {
       const query = new URLSearchParams(queryOf({ matchLabels, matchExpressions }));
-      const holds = matchExpressions.every((one) => {
-        const its = has[one.key];
-        if (one.operator === "Exists") return its !== undefined;
-        if (one.operator === "DoesNotExist") return its === undefined;
-        const isIn = its !== undefined && "values" in one && one.values.includes(its);
-        return isIn === (one.operator === "In");
+      const holds = matchExpressions.every((expression) => {
+        const its = has[expression.key];
+        if (expression.operator === "Exists") return its !== undefined;
+        if (expression.operator === "DoesNotExist") return its === undefined;
+        const isIn = its !== undefined && "values" in expression && expression.values.includes(its);
+        return isIn === (expression.operator === "In");
       });
-      const wanted = holds && Object.entries(matchLabels).every(([name, is]) => has[name] === is);
+      const expected = holds && Object.entries(matchLabels).every(([name, is]) => has[name] === is);
       const object = { metadata: { labels: has } } as unknown as Parameters<
         ReturnType<typeof picksOf>
       >[0];
-      assert.equal(picksOf(query)(object), wanted);
+      assert.equal(picksOf(query)(object), expected);
     }),
   );
 });

@@ -15,7 +15,7 @@ function homeWith(objects: Readonly<Record<string, object>>): Cluster {
   return {
     get: async (path: string) => objects[path],
     pages: async (path: string, _: unknown, each: (page: unknown[]) => void) =>
-      each(Object.keys(objects).flatMap((one) => (one.startsWith(`${path}/`) ? objects[one] : []))),
+      each(Object.keys(objects).flatMap((key) => (key.startsWith(`${path}/`) ? objects[key] : []))),
   } as unknown as Cluster;
 }
 
@@ -25,13 +25,13 @@ function profile(cluster: Fields, name = "secretreader", manager = "globalpullse
   const reported = { name: "config", key: "value", context: "guest" };
   const other = (cluster["extensions"] ?? []) as readonly object[];
   const extensions = [...other, { name: "client.authentication.k8s.io/exec", extension: reported }];
-  const given = name === "secretreader" ? cluster : { ...cluster, extensions };
+  const providerCluster = name === "secretreader" ? cluster : { ...cluster, extensions };
   return {
     apiVersion: clusterProfileVersion,
     kind: "ClusterProfile",
     metadata: { name: "east", namespace: "clusters" },
     spec: { clusterManager: { name: manager } },
-    status: { accessProviders: [{ name, cluster: given }] },
+    status: { accessProviders: [{ name, cluster: providerCluster }] },
   } satisfies ClusterProfile;
 }
 

@@ -67,12 +67,12 @@ function accessBy(
       why: sentence("noCredential", `${source.secret}, ${source.key}`),
       absent: true,
     };
-  const made = JSON.stringify([source.cluster, value]);
+  const sourceText = JSON.stringify([source.cluster, value]);
   const bytes = Buffer.from(value, "base64");
   if (source.holds === "token")
     return reading(
       parseKubeconfig(configOf(source.cluster, { token: bytes.toString() }), name),
-      made,
+      sourceText,
     );
   const place = parseKubeconfig(configOf(source.cluster, { token: "none" }), name);
   const proof = readKubeconfig(bytes, source.secret, source.context);
@@ -82,7 +82,7 @@ function accessBy(
   // in a form that this comparison ignores but OpenSSL trusts.
   if (place.ok && proof.ok && placeOf(place.access) !== placeOf(proof.access))
     return { ok: false, why: sentence("provider", "the kubeconfig leads to another server") };
-  return reading(place.ok ? proof : place, made);
+  return reading(place.ok ? proof : place, sourceText);
 }
 
 /**
@@ -117,10 +117,10 @@ export function credentialSourceOf({
   status,
 }: ClusterProfile): CredentialSource | ProviderProblem {
   const all = [...(status?.accessProviders ?? []), ...(status?.credentialProviders ?? [])];
-  const known = all.find(({ name }) => Object.hasOwn(readers, name));
-  if (known === undefined)
+  const provider = all.find(({ name }) => Object.hasOwn(readers, name));
+  if (provider === undefined)
     return { problem: "noProvider", detail: Object.keys(readers).join(" or ") };
-  return readers[known.name as keyof typeof readers](known, metadata);
+  return readers[provider.name as keyof typeof readers](provider, metadata);
 }
 
 type Profile = ClusterProfile["metadata"];

@@ -33,15 +33,15 @@ export async function selectedBy(
 
 /**
  * Names of the clusters that the command `fleet remove` is removing. Empty if no cluster in
- * `left` can be a joined cluster. The command removes only joined clusters, so we ignore the
+ * `names` can be a joined cluster. The command removes only joined clusters, so we ignore the
  * command's label on all other profiles. We do not use the FleetSecret's selectors, because a user
  * might have edited them.
  */
 export async function releasedFrom(
   home: Cluster,
-  left: readonly string[],
+  names: readonly string[],
 ): Promise<readonly string[]> {
-  if (!left.some((name) => name.startsWith(`${clustersNamespace}/`))) return [];
+  if (!names.some((name) => name.startsWith(`${clustersNamespace}/`))) return [];
   const selector = { matchExpressions: [{ key: leavingLabel, operator: "Exists" as const }] };
   const joined = { namespaces: [clustersNamespace], clusterManagers: [clusterManager] };
   return await profilesOf(home, { ...joined, selector });

@@ -76,17 +76,23 @@ const cases: readonly (readonly [what: string, given: ClusterProfile, expected: 
   ["an unknown and a known provider", profile(provider("gcp"), provider("secretreader")), token],
 ];
 
-for (const [what, given, expected] of cases)
+for (const [what, clusterProfile, expected] of cases)
   test(`${what}: ${JSON.stringify(expected)}`, () => {
-    const { cluster: found, ...source } = { cluster: undefined, ...credentialSourceOf(given) };
+    const { cluster: sourceCluster, ...source } = {
+      cluster: undefined,
+      ...credentialSourceOf(clusterProfile),
+    };
     assert.partialDeepStrictEqual(source, expected);
-    if ("secret" in source) assert.partialDeepStrictEqual(found, cluster);
+    if ("secret" in source) assert.partialDeepStrictEqual(sourceCluster, cluster);
   });
 
 test("also reads providers from the field with the former name, but prefers the field with the new name", () => {
-  const former = (one: ClusterProfile, ...credentialProviders: readonly AccessProvider[]) => ({
-    ...one,
-    status: { ...one.status, credentialProviders },
+  const former = (
+    clusterProfile: ClusterProfile,
+    ...credentialProviders: readonly AccessProvider[]
+  ) => ({
+    ...clusterProfile,
+    status: { ...clusterProfile.status, credentialProviders },
   });
   const other = { name: "secretreader", cluster: { server: "https://other.example" } };
   assert.partialDeepStrictEqual(credentialSourceOf(former(profile(), other)), {

@@ -27,7 +27,7 @@ export type ClusterAPIVersion = "v1beta2" | "v1beta1";
 
 /** v1beta1 if Cluster API serves only that version (before 1.11), otherwise v1beta2. */
 export async function servedVersion(home: Cluster, group: string): Promise<ClusterAPIVersion> {
-  const found = await home.get<{ versions?: readonly { version: string }[] }>(`/apis/${group}`);
-  const served = new Set(found?.versions?.map(({ version }) => version));
+  const apiGroup = await home.get<{ versions?: readonly { version: string }[] }>(`/apis/${group}`);
+  const served = new Set(apiGroup?.versions?.map(({ version }) => version));
   return served.has("v1beta1") && !served.has("v1beta2") ? "v1beta1" : "v1beta2";
 }

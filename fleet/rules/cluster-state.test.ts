@@ -7,7 +7,7 @@ const late = "GPS456 late";
 const has = (proof: "proved" | "unasked" | "awaited" | "held" | "refused", why?: string) =>
   ({ is: "has", proof, why }) as const;
 const facts = (more: Partial<ClusterFacts>): ClusterFacts => ({
-  there: { is: "other", present: true },
+  observed: { is: "other", present: true },
   busy: false,
   refusal: undefined,
   former: undefined,
@@ -35,24 +35,24 @@ const table: readonly (readonly [
   state: string,
   next?: number,
 ])[] = [
-  ["we have not contacted it yet", { there: { is: "unknown" } }, "unreachable", "Waiting"],
-  ["its kubeconfig cannot be used", { there: lasting }, "unreachable", "Failed"],
-  ["it is unreachable", { there: away }, "unreachable", "Unreachable"],
+  ["we have not contacted it yet", { observed: { is: "unknown" } }, "unreachable", "Waiting"],
+  ["its kubeconfig cannot be used", { observed: lasting }, "unreachable", "Failed"],
+  ["it is unreachable", { observed: away }, "unreachable", "Unreachable"],
   [
     "it became unreachable during a write",
-    { there: away, busy: true },
+    { observed: away, busy: true },
     "unreachable",
     "Unreachable",
   ],
   [
     "it is unreachable, and its deadline has passed",
-    { there: away, deadline: 60_000, former: ago("Progressing", 61) },
+    { observed: away, deadline: 60_000, former: ago("Progressing", 61) },
     "unreachable",
     "Unreachable",
   ],
   [
     "a Secret of another owner is there",
-    { there: { is: "foreign", why: "" } },
+    { observed: { is: "foreign", why: "" } },
     "unreachable",
     "Failed",
   ],
@@ -92,76 +92,76 @@ const table: readonly (readonly [
     "busy",
     "Failed",
   ],
-  ["the Secret was read back", { there: has("unasked") }, "done", "Done"],
-  ["its nodes have the content", { there: has("proved") }, "done", "Done"],
-  ["its nodes do not have the content yet", { there: has("awaited") }, "busy", "Progressing"],
-  ["it does not use the content now", { there: has("held") }, "unreachable", "Waiting"],
-  ["its nodes refuse the content", { there: has("refused") }, "failed", "Failed"],
+  ["the Secret was read back", { observed: has("unasked") }, "done", "Done"],
+  ["its nodes have the content", { observed: has("proved") }, "done", "Done"],
+  ["its nodes do not have the content yet", { observed: has("awaited") }, "busy", "Progressing"],
+  ["it does not use the content now", { observed: has("held") }, "unreachable", "Waiting"],
+  ["its nodes refuse the content", { observed: has("refused") }, "failed", "Failed"],
   [
     "it has not had the content long enough",
-    { there: has("proved"), soak: 60_000, former: ago("Done", 20) },
+    { observed: has("proved"), soak: 60_000, former: ago("Done", 20) },
     "soaking",
     "Done",
     40_000,
   ],
   [
     "it has just got the content, so minSuccessTime begins",
-    { there: has("proved"), soak: 60_000, former: ago("Progressing", 500) },
+    { observed: has("proved"), soak: 60_000, former: ago("Progressing", 500) },
     "soaking",
     "Done",
     60_000,
   ],
   [
     "it has had the content long enough",
-    { there: has("proved"), soak: 60_000, former: ago("Done", 60) },
+    { observed: has("proved"), soak: 60_000, former: ago("Done", 60) },
     "done",
     "Done",
   ],
   [
     "its nodes had the content, and now do not",
-    { there: has("awaited"), soak: 60_000, former: ago("Done", 20) },
+    { observed: has("awaited"), soak: 60_000, former: ago("Done", 20) },
     "unreachable",
     "Progressing",
   ],
   [
     "its nodes still have time",
-    { there: has("awaited"), deadline: 60_000, former: ago("Progressing", 59) },
+    { observed: has("awaited"), deadline: 60_000, former: ago("Progressing", 59) },
     "busy",
     "Progressing",
     1000,
   ],
   [
     "its nodes are late",
-    { there: has("awaited"), deadline: 60_000, former: ago("Progressing", 60) },
+    { observed: has("awaited"), deadline: 60_000, former: ago("Progressing", 60) },
     "unreachable",
     "Failed",
   ],
   [
     "its nodes were late, and still do not have the content",
-    { there: has("awaited"), deadline: 60_000, former: ago("Failed", 1, late) },
+    { observed: has("awaited"), deadline: 60_000, former: ago("Failed", 1, late) },
     "unreachable",
     "Failed",
   ],
   [
     "it accepts the content after a refusal, so its deadline begins now",
-    { there: has("awaited"), deadline: 60_000, former: ago("Failed", 90, "GPS439") },
+    { observed: has("awaited"), deadline: 60_000, former: ago("Failed", 90, "GPS439") },
     "busy",
     "Progressing",
     60_000,
   ],
   [
     "it missed its deadline, and has the content now",
-    { there: has("proved"), deadline: 60_000, former: ago("Failed", 90, late) },
+    { observed: has("proved"), deadline: 60_000, former: ago("Failed", 90, late) },
     "done",
     "Done",
   ],
 ];
 
-for (const [what, given, rolloutState, state, next] of table)
+for (const [what, overrides, rolloutState, state, next] of table)
   test(`${what}: ${rolloutState}, shown as ${state}`, () => {
-    const found = rolloutStateOf(facts(given));
+    const judgement = rolloutStateOf(facts(overrides));
     assert.deepEqual(
-      [found.rolloutState, found.state, found.next && found.next - now],
+      [judgement.rolloutState, judgement.state, judgement.next && judgement.next - now],
       [rolloutState, state, next],
     );
   });
@@ -176,12 +176,18 @@ const leaving: readonly (readonly [
 ])[] = [
   [
     "we have not contacted it yet",
-    { there: { is: "unknown" } },
+    { observed: { is: "unknown" } },
     "unreachable",
     undefined,
     "waited for",
   ],
-  ["it is unreachable", { there: away, refusal: refusal(9) }, "unreachable", "GPS438", "given up"],
+  [
+    "it is unreachable",
+    { observed: away, refusal: refusal(9) },
+    "unreachable",
+    "GPS438",
+    "given up",
+  ],
   ["the Secret must be removed", {}, "waiting", undefined, "waited for"],
   ["it is removing the Secret", { busy: true }, "busy", undefined, "waited for"],
   ["it refused", { refusal: refusal(9) }, "failed", "GPS439", "given up"],
@@ -194,9 +200,9 @@ const leaving: readonly (readonly [
     "waited for",
   ],
 ];
-for (const [what, given, rolloutState, reason, atDeadline] of leaving)
+for (const [what, overrides, rolloutState, reason, atDeadline] of leaving)
   test(`a leaving cluster is ${rolloutState} if ${what}, with ${reason ?? "no reason"}, and is ${atDeadline} at the deadline`, () => {
-    const found = removalStateOf(facts(given));
-    assert.deepEqual([found.rolloutState, found.reason], [rolloutState, reason]);
-    assert.equal(isGivenUp(found), atDeadline === "given up");
+    const judgement = removalStateOf(facts(overrides));
+    assert.deepEqual([judgement.rolloutState, judgement.reason], [rolloutState, reason]);
+    assert.equal(isGivenUp(judgement), atDeadline === "given up");
   });

@@ -10,7 +10,7 @@ export type ClusterFacts = Readonly<{
    * What the cluster contains. In order: not known yet, unreachable, another owner's object, other
    * content or no content, this content.
    */
-  there:
+  observed:
     | Readonly<{ is: "unknown" }>
     /** `lasting`: the cluster stays unreachable until an administrator acts. */
     | Readonly<{ is: "away"; why: string; lasting?: boolean }>
@@ -49,15 +49,15 @@ export type Judgement = Readonly<{
 }>;
 
 export function rolloutStateOf(facts: ClusterFacts): Judgement {
-  const { there, busy, refusal, now } = facts;
-  if (there.is === "unknown") return { rolloutState: "unreachable", state: "Waiting" };
-  if (there.is === "away") {
-    const state = there.lasting === true ? "Failed" : "Unreachable";
-    return { rolloutState: "unreachable", state, reason: there.why };
+  const { observed, busy, refusal, now } = facts;
+  if (observed.is === "unknown") return { rolloutState: "unreachable", state: "Waiting" };
+  if (observed.is === "away") {
+    const state = observed.lasting === true ? "Failed" : "Unreachable";
+    return { rolloutState: "unreachable", state, reason: observed.why };
   }
   // The content did not cause this, so other clusters do not wait.
-  if (there.is === "foreign")
-    return { rolloutState: "unreachable", state: "Failed", reason: there.why };
+  if (observed.is === "foreign")
+    return { rolloutState: "unreachable", state: "Failed", reason: observed.why };
   // While we try a cluster again, its refusal still counts. If it did not, other clusters could
   // start during each try.
   if (busy && refusal !== undefined)
@@ -67,7 +67,7 @@ export function rolloutStateOf(facts: ClusterFacts): Judgement {
       reason: refusal.why,
     };
   if (busy) return { rolloutState: "busy", state: "Progressing" };
-  if (there.is === "has") return withContent(facts, there.proof, there.why);
+  if (observed.is === "has") return withContent(facts, observed.proof, observed.why);
   if (refusal === undefined) return withoutContent(facts);
   const { why: reason, own, next } = refusal;
   return next <= now
@@ -80,13 +80,13 @@ export function rolloutStateOf(facts: ClusterFacts): Judgement {
  * no slot until the next try. During that try, status still shows the reason of the refusal.
  */
 export function removalStateOf({
-  there,
+  observed,
   busy,
   refusal,
   now,
-}: Pick<ClusterFacts, "there" | "busy" | "refusal" | "now">): Omit<Judgement, "state"> {
-  if (there.is === "unknown") return { rolloutState: "unreachable" };
-  if (there.is === "away") return { rolloutState: "unreachable", reason: there.why };
+}: Pick<ClusterFacts, "observed" | "busy" | "refusal" | "now">): Omit<Judgement, "state"> {
+  if (observed.is === "unknown") return { rolloutState: "unreachable" };
+  if (observed.is === "away") return { rolloutState: "unreachable", reason: observed.why };
   const reason = refusal === undefined ? {} : { reason: refusal.why };
   if (busy) return { rolloutState: "busy", ...reason };
   if (refusal === undefined) return { rolloutState: "waiting" };

@@ -31,8 +31,8 @@ const table: readonly (readonly [what: string, secret: object | undefined, said:
 for (const [what, secret, said] of table)
   test(`the source is ${what}: ${said}`, () => {
     const judged = judge(secret, "source");
-    const found = judged.ok ? "ok" : `${judged.reason} ${judged.message.slice(0, 6)}`;
-    assert.equal(found, said);
+    const outcome = judged.ok ? "ok" : `${judged.reason} ${judged.message.slice(0, 6)}`;
+    assert.equal(outcome, said);
     assert.ok(judged.ok || !judged.message.includes(planted));
   });
 
@@ -63,12 +63,12 @@ const meaning = ({ type, data }: Content) =>
 test("law: places exactly the content, and recognizes the placed Secret only with its owner's mark", () => {
   const owner = ownerOf("uid", { namespace: "kube-system", name: "one" });
   fc.assert(
-    fc.property(contents, contents, (one, other) => {
-      const secret = placed(one, owner, { namespace: "kube-system", name: "pull-secret" });
-      assert.ok(has(secret, one));
+    fc.property(contents, contents, (content, other) => {
+      const secret = placed(content, owner, { namespace: "kube-system", name: "pull-secret" });
+      assert.ok(has(secret, content));
       assert.ok(isPlacedBy(secret, owner));
       assert.ok(!isPlacedBy(secret, ownerOf("other", { namespace: "kube-system", name: "one" })));
-      assert.equal(has(secret, other), meaning(one) === meaning(other));
+      assert.equal(has(secret, other), meaning(content) === meaning(other));
     }),
   );
 });

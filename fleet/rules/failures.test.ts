@@ -29,11 +29,11 @@ const stays: readonly (readonly [ClusterStatus["state"], there: boolean])[] = [
   ["Done", false],
   ["Leaving", false],
 ];
-for (const [state, there] of stays)
-  test(`a failure ${there ? "stays" : "goes"} when its cluster is ${state}`, () =>
+for (const [state, isListed] of stays)
+  test(`a failure ${isListed ? "stays" : "goes"} when its cluster is ${state}`, () =>
     assert.deepEqual(
       failuresOf([cluster("a", state)], [failure("a")], ten),
-      there ? [failure("a")] : [],
+      isListed ? [failure("a")] : [],
     ));
 
 test("lists a cluster that is unreachable or that does not use the content, with the reason", () => {
@@ -60,10 +60,10 @@ test("keeps the time of a failure only while the failure stays the same, and dro
 test("reports the ten newest failures of many, newest first", () => {
   const clusters = Array.from({ length: 30 }, (_, n) => cluster(`c${n}`, "Failed", refused));
   const former = clusters.slice(0, 25).map(({ name }) => failure(name));
-  const found = failuresOf(clusters, former, ten);
-  assert.equal(found.length, 10);
+  const failures = failuresOf(clusters, former, ten);
+  assert.equal(failures.length, 10);
   assert.deepEqual(
-    found.slice(0, 5).map(({ name, since }) => [name, since]),
+    failures.slice(0, 5).map(({ name, since }) => [name, since]),
     ["c25", "c26", "c27", "c28", "c29"].map((name) => [name, ten]),
   );
 });

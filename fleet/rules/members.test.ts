@@ -29,21 +29,21 @@ const leaving = (name: string, ago: number): ClusterStatus => {
 };
 
 /** `seconds`: until the next change. */
-const left = (due: boolean, overdue: boolean, seconds: number) => {
+const leavingCluster = (due: boolean, overdue: boolean, seconds: number) => {
   return { name: "x", due, overdue, next: now + seconds * 1000 };
 };
 
 const table: readonly (readonly [what: string, known: ClusterStatus[], left: object[]])[] = [
   ["was never in status", [], []],
-  ["has just lost its label", [done("x")], [left(false, false, 300)]],
-  ["is within the grace period", [leaving("x", 299)], [left(false, false, 1)]],
-  ["is past the grace period", [leaving("x", 300)], [left(true, false, 3600)]],
-  ["is past the deadline", [leaving("x", 3900)], [left(true, true, 0)]],
+  ["has just lost its label", [done("x")], [leavingCluster(false, false, 300)]],
+  ["is within the grace period", [leaving("x", 299)], [leavingCluster(false, false, 1)]],
+  ["is past the grace period", [leaving("x", 300)], [leavingCluster(true, false, 3600)]],
+  ["is past the deadline", [leaving("x", 3900)], [leavingCluster(true, true, 0)]],
 ];
-for (const [what, known, left] of table)
+for (const [what, clusters, expected] of table)
   test(`decides when to withdraw from a cluster that is not selected and ${what}`, () => {
-    const members = membersOf({ object: fleetSecret(known), selected: ["a"], now });
-    assert.deepEqual(members, { served: ["a"], leaving: left, cut: 0 });
+    const members = membersOf({ object: fleetSecret(clusters), selected: ["a"], now });
+    assert.deepEqual(members, { served: ["a"], leaving: expected, cut: 0 });
   });
 
 test("serves a leaving cluster that is selected again, even after the deadline", () => {
@@ -54,7 +54,7 @@ test("serves a leaving cluster that is selected again, even after the deadline",
 
 test("serves no cluster of a deleted object, and starts the grace period", () => {
   const object = fleetSecret([done("a")], { deletionTimestamp: new Date(now) });
-  const leaving = [{ ...left(false, false, 300), name: "a" }];
+  const leaving = [{ ...leavingCluster(false, false, 300), name: "a" }];
   const members = { served: [], leaving, cut: 0 };
   assert.deepEqual(membersOf({ object, selected: ["a"], now }), members);
 });
@@ -68,33 +68,37 @@ const most: readonly (readonly [what: string, selected: number, leaving: number,
   ["counts leaving clusters in status too", 1000, 1, 1],
   ["serves none while leaving clusters fill the status", 3, 1000, 3],
 ];
-for (const [what, count, left, cut] of most)
-  test(`${what}: ${cut} not served with ${count} selected and ${left} leaving`, () => {
-    const known = Array.from({ length: left }, (_, n) => done(`x${n}`));
-    const members = membersOf({ object: fleetSecret(known), selected: names(count), now });
+for (const [what, count, leavingCount, cut] of most)
+  test(`${what}: ${cut} not served with ${count} selected and ${leavingCount} leaving`, () => {
+    const clusters = Array.from({ length: leavingCount }, (_, n) => done(`x${n}`));
+    const members = membersOf({ object: fleetSecret(clusters), selected: names(count), now });
     assert.deepEqual(
       [members.served.length, members.leaving.length, members.cut],
-      [count - cut, left, cut],
+      [count - cut, leavingCount, cut],
     );
     assert.ok(members.served.length + members.leaving.length <= mostClusters);
   });
 
 test("never drops a served cluster to serve a new cluster, whatever their names", () => {
-  const known = names(mostClusters);
-  const object = fleetSecret(known.map(done));
-  const { served, cut } = membersOf({ object, selected: ["a", ...known], now });
-  assert.deepEqual([served, cut], [known.toSorted(), 1]);
+  const clusterNames = names(mostClusters);
+  const object = fleetSecret(clusterNames.map(done));
+  const { served, cut } = membersOf({ object, selected: ["a", ...clusterNames], now });
+  assert.deepEqual([served, cut], [clusterNames.toSorted(), 1]);
 });
 
 test("reads durations as seconds", () => {
   assert.deepEqual(["0s", "30s", "5m", "1h"].map(secondsOf), [0, 30, 300, 3600]);
 });
 
-const made = (uid: string, seconds: number, clusters: readonly string[] = []) =>
+const createdAt = (uid: string, seconds: number, clusters: readonly string[] = []) =>
   fleetSecret(clusters.map(done), { uid, creationTimestamp: new Date(seconds * 1000) });
 
 test("when two objects with the same target select a cluster, leaves the cluster to the older object", () => {
-  const [old, young, twin] = [made("b", 1, ["x"]), made("a", 2, ["x", "y"]), made("c", 1, ["y"])];
+  const [old, young, twin] = [
+    createdAt("b", 1, ["x"]),
+    createdAt("a", 2, ["x", "y"]),
+    createdAt("c", 1, ["y"]),
+  ];
   const all = [young, twin, old];
   const of = (object: FleetSecret) => {
     const { claims, older, younger } = rivalsOf(object, all);

@@ -40,22 +40,29 @@ const mostClusters = 1000;
 export function membersOf({ object, selected, released = [], now }: Asked): Members {
   const { metadata, spec, status } = object;
   const deleted = metadata.deletionTimestamp;
-  const wanted = new Set(deleted === undefined ? selected : []);
-  const known = status?.clusters ?? [];
-  const former = new Set(known.map(({ name }) => name));
-  const kept = [...former].filter((name) => wanted.has(name));
-  const fresh = [...wanted].filter((name) => !former.has(name));
-  const added = fresh.toSorted().slice(0, mostClusters - known.length);
+  const selectedNames = new Set(deleted === undefined ? selected : []);
+  const clusters = status?.clusters ?? [];
+  const former = new Set(clusters.map(({ name }) => name));
+  const staying = [...former].filter((name) => selectedNames.has(name));
+  const fresh = [...selectedNames].filter((name) => !former.has(name));
+  const added = fresh.toSorted().slice(0, mostClusters - clusters.length);
   const grace = secondsOf(spec.removal?.grace ?? "5m") * 1000;
   const deadline = secondsOf(spec.removal?.deadline ?? "1h") * 1000;
-  const left = known.filter(({ name }) => !wanted.has(name) && !released.includes(name));
-  const leaving = left.map((one) => {
-    const since = leavingSince(one, now);
+  const deselected = clusters.filter(
+    ({ name }) => !selectedNames.has(name) && !released.includes(name),
+  );
+  const leaving = deselected.map((cluster) => {
+    const since = leavingSince(cluster, now);
     const [end, last] = [since + grace, since + grace + deadline];
-    return { name: one.name, due: now >= end, overdue: now >= last, next: now < end ? end : last };
+    return {
+      name: cluster.name,
+      due: now >= end,
+      overdue: now >= last,
+      next: now < end ? end : last,
+    };
   });
   return {
-    served: [...kept, ...added].toSorted(),
+    served: [...staying, ...added].toSorted(),
     leaving: leaving.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
     cut: fresh.length - added.length,
   };
@@ -100,7 +107,7 @@ export function rivalsOf(object: FleetSecret, all: readonly FleetSecret[]): Riva
     .filter((other) => place(other) === place(object) && age(other) !== age(object))
     .toSorted((a, b) => (age(a) < age(b) ? -1 : 1));
   const older = rivals.filter((other) => age(other) < age(object));
-  const named = (by: readonly FleetSecret[], isMeant: (one: ClusterStatus) => boolean) =>
+  const named = (by: readonly FleetSecret[], isMeant: (cluster: ClusterStatus) => boolean) =>
     new Map(
       by
         .toReversed()
@@ -115,7 +122,7 @@ export function rivalsOf(object: FleetSecret, all: readonly FleetSecret[]): Riva
   );
   const staying = alike.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   return {
-    claims: named(older, (one) => !isOffered(one)),
+    claims: named(older, (cluster) => !isOffered(cluster)),
     offers: named(alike, isOffered),
     heirs: named(staying, ({ state }) => state !== "Leaving"),
     older,

@@ -148,7 +148,7 @@ test("law: never changes a cluster that is unreachable, changing or done, and gi
       paces,
       (all, pace) => {
         const action = nextChanges(all, pace);
-        const rolloutState = new Map(all.map((one) => [one.name, one.rolloutState]));
+        const rolloutState = new Map(all.map((cluster) => [cluster.name, cluster.rolloutState]));
         for (const name of action.change)
           assert.ok(
             ["waiting", "retry", "repair", "again"].includes(rolloutState.get(name) ?? ""),
@@ -163,8 +163,8 @@ test("law: never changes a cluster that is unreachable, changing or done, and gi
 
 test("law: never changes more clusters at a time than canary or maxConcurrency allows, and starts no new cluster after more failures than maxFailures", () => {
   fc.assert(
-    fc.property(fleets, paces, (given, pace) => {
-      const all = given.filter(({ rolloutState }) => rolloutState !== "repair");
+    fc.property(fleets, paces, (generated, pace) => {
+      const all = generated.filter(({ rolloutState }) => rolloutState !== "repair");
       const { change, halted } = nextChanges(all, pace);
       const reached = all.length - count(all, "unreachable");
       const share =
@@ -185,15 +185,15 @@ test("law: never changes more clusters at a time than canary or maxConcurrency a
 
 test("law: brings the content to all other clusters, whatever the state of a single cluster", () => {
   fc.assert(
-    fc.property(fc.integer({ min: 1, max: 60 }), paces, (well, given) => {
-      const pace = { ...given, maxFailures: "5%" };
+    fc.property(fc.integer({ min: 1, max: 60 }), paces, (well, generatedPace) => {
+      const pace = { ...generatedPace, maxFailures: "5%" };
       for (const failing of ["failed", "unreachable", "again"] as const) {
-        const one = { name: "", rolloutState: failing };
+        const failingCluster = { name: "", rolloutState: failing };
         let all = clusters("w".repeat(well));
         for (let round = 0; round <= well; round++) {
-          const now = new Set(nextChanges([one, ...all], pace).change);
-          all = all.map((one) =>
-            now.has(one.name) ? { name: one.name, rolloutState: "done" } : one,
+          const now = new Set(nextChanges([failingCluster, ...all], pace).change);
+          all = all.map((cluster) =>
+            now.has(cluster.name) ? { name: cluster.name, rolloutState: "done" } : cluster,
           );
         }
         assert.equal(count(all, "waiting"), 0, failing);
@@ -203,7 +203,7 @@ test("law: brings the content to all other clusters, whatever the state of a sin
 });
 
 /** What the controller can find in a cluster after a round of ten minutes. */
-const there = {
+const observations = {
   keeps: { is: "has", proof: "awaited" },
   proves: { is: "has", proof: "proved" },
   loses: { is: "other", present: false },
@@ -212,7 +212,9 @@ const there = {
 } as const;
 
 test("law: brings the content to all other clusters, however a single cluster behaves over time", () => {
-  const behaviours = fc.constantFrom(...(Object.keys(there) as (keyof typeof there)[]));
+  const behaviours = fc.constantFrom(
+    ...(Object.keys(observations) as (keyof typeof observations)[]),
+  );
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 9 }),
@@ -228,10 +230,10 @@ test("law: brings the content to all other clusters, however a single cluster be
         for (let round = 0; round < 6 * (well + 1); round++) {
           const now = round * 600_000;
           const event = script[round % script.length] ?? "keeps";
-          const found = has || event === "away" ? there[event] : there.loses;
+          const observed = has || event === "away" ? observations[event] : observations.loses;
           has &&= event !== "loses";
           const judge = (busy: boolean) => {
-            const judged = rolloutStateOf({ ...whole, busy, there: found, former, now });
+            const judged = rolloutStateOf({ ...whole, busy, observed, former, now });
             const { state, reason } = judged;
             former = { state, reason, since: former?.state === state ? former.since : now };
             return judged;
@@ -239,7 +241,9 @@ test("law: brings the content to all other clusters, however a single cluster be
           const { rolloutState } = judge(false);
           const changed = new Set(nextChanges([{ name: "", rolloutState }, ...all], pace).change);
           if (changed.has("")) judge((has = true));
-          all = all.map((one) => (changed.has(one.name) ? { ...one, rolloutState: "done" } : one));
+          all = all.map((cluster) =>
+            changed.has(cluster.name) ? { ...cluster, rolloutState: "done" } : cluster,
+          );
         }
         assert.equal(count(all, "waiting"), 0);
       },
@@ -258,8 +262,8 @@ test("law: brings the content to every cluster that answers, if no cluster refus
         const { change } = nextChanges(all, pace);
         if (change.length === 0) break;
         const now = new Set(change);
-        all = all.map((one) =>
-          now.has(one.name) ? { name: one.name, rolloutState: "done" } : one,
+        all = all.map((cluster) =>
+          now.has(cluster.name) ? { name: cluster.name, rolloutState: "done" } : cluster,
         );
       }
       assert.equal(count(all, "waiting"), 0);

@@ -83,8 +83,8 @@ export function nextChanges(clusters: readonly RankedCluster[], pace: RolloutPac
   return { change: [...repairs, ...candidates.slice(0, Math.max(0, slots - busy))], halted };
 }
 
-/** The number of clusters that `wanted` allows. A percentage allows at least one. */
-const slotsOf = (wanted: number | string, reached: number): number =>
-  typeof wanted === "number"
-    ? wanted
-    : Math.max(1, Math.floor((Number.parseInt(wanted, 10) / 100) * reached));
+/** The number of clusters that `limit` allows. A percentage allows at least one. */
+const slotsOf = (limit: number | string, reached: number): number =>
+  typeof limit === "number"
+    ? limit
+    : Math.max(1, Math.floor((Number.parseInt(limit, 10) / 100) * reached));

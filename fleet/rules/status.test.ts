@@ -14,7 +14,7 @@ const names: Readonly<Record<string, ClusterStatus["state"]>> = {
   U: "Unreachable",
   L: "Leaving",
 };
-const found = (letters: string, more: Partial<FoundClusters> = {}): FoundClusters => ({
+const resultsOf = (letters: string, more: Partial<FoundClusters> = {}): FoundClusters => ({
   generation: 3,
   now,
   clusters: Array.from(letters, (letter, at) => ({
@@ -27,8 +27,8 @@ const found = (letters: string, more: Partial<FoundClusters> = {}): FoundCluster
   warnings: [],
   ...more,
 });
-const said = (one: FoundClusters): string =>
-  (statusOf(one).conditions ?? [])
+const said = (results: FoundClusters): string =>
+  (statusOf(results).conditions ?? [])
     .map(({ type, status }) => (status === "True" ? type : ""))
     .filter(Boolean)
     .join();
@@ -57,10 +57,10 @@ const table: readonly (readonly [string, string, string, Partial<FoundClusters>?
 ];
 for (const [what, letters, conditions, more] of table)
   test(`${what}: ${conditions || "none"} is True`, () =>
-    assert.equal(said(found(letters, more)), conditions));
+    assert.equal(said(resultsOf(letters, more)), conditions));
 
 test("counts each cluster once, but does not count a leaving cluster as selected", () => {
-  const status = statusOf(found("DDWPFUL"));
+  const status = statusOf(resultsOf("DDWPFUL"));
   assert.equal(status.summary, "2/6");
   assert.deepEqual(status.counts, {
     selected: 6,
@@ -81,47 +81,47 @@ test("law: reports Ready only if clusters are selected and all of them have the 
   const letters = fc.array(fc.constantFrom(...Object.keys(names)), { maxLength: 8 });
   fc.assert(
     fc.property(letters, fc.boolean(), (all, paused) => {
-      const ready = said(found(all.join(""), { paused })).startsWith("Ready");
+      const ready = said(resultsOf(all.join(""), { paused })).startsWith("Ready");
       const whole = all.length > 0 && all.every((letter) => letter === "D");
       assert.equal(ready, whole && !paused);
-      assert.ok(said(found(all.join(""), { paused })).split(",").length === 1);
+      assert.ok(said(resultsOf(all.join(""), { paused })).split(",").length === 1);
     }),
   );
 });
 
 test("writes the generation of spec to status and to each condition, because kubectl wait and kstatus need it", () => {
-  const { observedGeneration, conditions = [] } = statusOf(found("D", { generation: 4 }));
+  const { observedGeneration, conditions = [] } = statusOf(resultsOf("D", { generation: 4 }));
   assert.equal(observedGeneration, 4);
   assert.equal(conditions.length, 4);
-  for (const one of conditions) assert.equal(one.observedGeneration, 4, one.type);
+  for (const condition of conditions) assert.equal(condition.observedGeneration, 4, condition.type);
 });
 
 test("lists a failed cluster in status.failures until it has the content, even during a new try", () => {
   const reason = "GPS439: 403; let it be written";
   const clusters = [{ name: "c0", state: "Failed", reason }] as const;
-  const first = statusOf(found("", { clusters }));
+  const first = statusOf(resultsOf("", { clusters }));
   const failure = { name: "c0", reason: "GPS439", message: "403; let it be written" };
   assert.deepEqual(first.failures, [{ ...failure, since: "2026-11-23T12:00:00Z" }]);
-  assert.deepEqual(statusOf(found("P"), first).failures, first.failures);
-  assert.deepEqual(statusOf(found("D"), first).failures, []);
+  assert.deepEqual(statusOf(resultsOf("P"), first).failures, first.failures);
+  assert.deepEqual(statusOf(resultsOf("D"), first).failures, []);
 });
 
 test("keeps the time of a state that does not change", () => {
-  const first = statusOf(found("DW"));
+  const first = statusOf(resultsOf("DW"));
   assert.equal(first.clusters?.[0]?.since, "2026-11-23T12:00:00Z");
   const later = new Date(now.getTime() + 60_000);
-  const next = statusOf(found("DD", { now: later }), first);
+  const next = statusOf(resultsOf("DD", { now: later }), first);
   assert.equal(next.clusters?.[0]?.since, "2026-11-23T12:00:00Z");
   assert.equal(next.clusters?.[1]?.since, "2026-11-23T12:01:00Z");
   assert.equal(next.conditions?.[2]?.lastTransitionTime, "2026-11-23T12:00:00Z");
-  assert.ok(isSameStatus(statusOf(found("DW", { now: later }), first), first));
+  assert.ok(isSameStatus(statusOf(resultsOf("DW", { now: later }), first), first));
   assert.ok(!isSameStatus(next, first));
   const { conditions, ...rest } = first;
   assert.ok(isSameStatus({ conditions: (conditions ?? []).toReversed(), ...rest }, first));
 });
 
 test("replaces a time in the future with the current time", () => {
-  const first = statusOf(found("DL"));
+  const first = statusOf(resultsOf("DL"));
   for (const since of [
     "2026-11-23T13:00:00Z",
     "2999-01-01T00:00:00Z",
@@ -131,16 +131,16 @@ test("replaces a time in the future with the current time", () => {
       { name: "c0", state: "Done", since },
       { name: "c1", state: "Leaving", since },
     ];
-    for (const one of statusOf(found("DL"), { ...first, clusters }).clusters ?? [])
-      assert.equal(one.since, "2026-11-23T12:00:00Z", since);
+    for (const cluster of statusOf(resultsOf("DL"), { ...first, clusters }).clusters ?? [])
+      assert.equal(cluster.since, "2026-11-23T12:00:00Z", since);
   }
 });
 
 test("when the content changes, sets a new time for Done, but not for Unreachable and Leaving", () => {
-  const first = statusOf(found("DUL"));
+  const first = statusOf(resultsOf("DUL"));
   const later = new Date(now.getTime() + 60_000);
-  const next = statusOf(found("DUL", { now: later, version: "8" }), first);
-  const since = next.clusters?.map((one) => one.since);
+  const next = statusOf(resultsOf("DUL", { now: later, version: "8" }), first);
+  const since = next.clusters?.map((cluster) => cluster.since);
   assert.deepEqual(since, ["2026-11-23T12:01:00Z", "2026-11-23T12:00:00Z", "2026-11-23T12:00:00Z"]);
 });
 
@@ -171,10 +171,10 @@ const askings: readonly (readonly [what: string, spec: FleetSecretSpec, reasons:
   ["every profile", from({}), ["EveryProfile"]],
   ["every profile, by an empty matchLabels", from({ matchLabels: {} }), ["EveryProfile"]],
 ];
-for (const [what, given, reasons] of askings)
+for (const [what, fleetSpec, reasons] of askings)
   test(`${what}: reports in status ${reasons.join(", ") || "no warnings"}`, () =>
     assert.deepEqual(
-      warningsOf(given).map(({ reason }) => reason),
+      warningsOf(fleetSpec).map(({ reason }) => reason),
       reasons,
     ));
 
@@ -206,9 +206,9 @@ const stalls: readonly (readonly [
     "SourceMissing",
   ],
 ];
-for (const [what, given, reason, isReported = /^/] of stalls)
+for (const [what, facts, reason, isReported = /^/] of stalls)
   test(`${what}: ${reason ?? "not stalled"}`, () => {
-    const by = stalledBy({ ...notStalled, ...given });
+    const by = stalledBy({ ...notStalled, ...facts });
     assert.equal(by?.reason, reason);
     assert.match(by?.message ?? "", isReported);
   });

@@ -37,32 +37,36 @@ export type FoundClusters = Readonly<{
  * The status after a run. A state, condition or failure that has not changed since `former` keeps
  * its time.
  */
-export function statusOf(found: FoundClusters, former: FleetSecretStatus = {}): FleetSecretStatus {
-  const { generation, clusters } = found;
-  const now = timeOf(found.now);
-  const before = new Map((former.clusters ?? []).map((one) => [one.name, one]));
-  const sameSource = former.sourceResourceVersion === found.version;
-  const since = (one: Omit<ClusterStatus, "since">): ClusterStatus => {
-    const known = before.get(one.name);
-    const same = known?.state === one.state && (sameSource || !ofContent.has(one.state));
+export function statusOf(
+  results: FoundClusters,
+  former: FleetSecretStatus = {},
+): FleetSecretStatus {
+  const { generation, clusters } = results;
+  const now = timeOf(results.now);
+  const before = new Map((former.clusters ?? []).map((cluster) => [cluster.name, cluster]));
+  const sameSource = former.sourceResourceVersion === results.version;
+  const since = (cluster: Omit<ClusterStatus, "since">): ClusterStatus => {
+    const earlierEntry = before.get(cluster.name);
+    const same =
+      earlierEntry?.state === cluster.state && (sameSource || !ofContent.has(cluster.state));
     // Replaces a time in the future, which the previous leader's clock can cause. Such a time would
     // delay a removal or the end of minSuccessTime.
     return {
-      ...one,
-      since: same && Date.parse(known.since) <= Date.parse(now) ? known.since : now,
+      ...cluster,
+      since: same && Date.parse(earlierEntry.since) <= Date.parse(now) ? earlierEntry.since : now,
     };
   };
   const counts = countsOf(clusters);
-  const givenUp = givenUpOf(clusters, found.givenUp ?? [], former.givenUp, now);
+  const givenUp = givenUpOf(clusters, results.givenUp ?? [], former.givenUp, now);
   return {
     observedGeneration: generation,
-    ...(found.version === undefined ? {} : { sourceResourceVersion: found.version }),
+    ...(results.version === undefined ? {} : { sourceResourceVersion: results.version }),
     summary: `${counts.done}/${counts.selected}`,
     counts,
     clusters: clusters.map(since),
     failures: failuresOf(clusters, former.failures, now),
     ...(givenUp.length === 0 ? {} : { givenUp }),
-    conditions: conditionsOf(rowsOf(found), generation, former.conditions, now),
+    conditions: conditionsOf(rowsOf(results), generation, former.conditions, now),
   };
 }
 
@@ -76,7 +80,7 @@ const ofContent: ReadonlySet<ClusterStatus["state"]> = new Set([
 
 function countsOf(clusters: FoundClusters["clusters"]): FleetCounts {
   const count = (state: ClusterStatus["state"]) =>
-    clusters.filter((one) => one.state === state).length;
+    clusters.filter((cluster) => cluster.state === state).length;
   const leaving = count("Leaving");
   return {
     selected: clusters.length - leaving,
@@ -97,8 +101,8 @@ type Row = Readonly<{
 }>;
 
 /** Ready, Reconciling and Stalled, by the rules of kstatus. At most one of them is True. */
-function rowsOf(found: FoundClusters): readonly Row[] {
-  const { clusters, stalled, paused, warnings } = found;
+function rowsOf(results: FoundClusters): readonly Row[] {
+  const { clusters, stalled, paused, warnings } = results;
   const counts = countsOf(clusters);
   const { selected, done, waiting, progressing, failed, unreachable, leaving } = counts;
   const numbers = [
@@ -204,15 +208,17 @@ export function failuresOf(
   former: readonly FleetFailure[] = [],
   now: string,
 ): readonly FleetFailure[] {
-  const before = new Map(former.map((one) => [one.name, one]));
-  const failures = clusters.flatMap((one) => {
-    const known = before.get(one.name);
-    if (isTrouble(one)) return [newer(failureOf(one, now), known)];
-    const over = one.state === "Done" || one.state === "Leaving";
-    return known === undefined || over ? [] : [known];
+  const before = new Map(former.map((failure) => [failure.name, failure]));
+  const failures = clusters.flatMap((cluster) => {
+    const earlierFailure = before.get(cluster.name);
+    if (isTrouble(cluster)) return [newer(failureOf(cluster, now), earlierFailure)];
+    const over = cluster.state === "Done" || cluster.state === "Leaving";
+    return earlierFailure === undefined || over ? [] : [earlierFailure];
   });
   // Unreachable clusters must not crowd out a failed cluster, which needs an administrator.
-  const failed = new Set(clusters.flatMap((one) => (one.state === "Failed" ? one.name : [])));
+  const failed = new Set(
+    clusters.flatMap((cluster) => (cluster.state === "Failed" ? cluster.name : [])),
+  );
   const rank = ({ name }: FleetFailure) => (failed.has(name) ? 0 : 1);
   return failures.toSorted((a, b) => rank(a) - rank(b) || compare(b.since, a.since)).slice(0, most);
 }
@@ -225,10 +231,10 @@ function givenUpOf(
   now: string,
 ): readonly FleetFailure[] {
   const here = new Set([...clusters, ...fresh].map(({ name }) => name));
-  const kept = former.filter(
+  const remaining = former.filter(
     ({ name, since }) => !here.has(name) && Date.parse(now) - Date.parse(since) < longestGivenUp,
   );
-  return [...fresh.map((one) => failureOf(one, now)), ...kept].slice(0, mostGivenUp);
+  return [...fresh.map((cluster) => failureOf(cluster, now)), ...remaining].slice(0, mostGivenUp);
 }
 
 /**
@@ -246,7 +252,7 @@ function failureOf(
   return { name, reason, message, since };
 }
 
-const newer = (one: FleetFailure, known: FleetFailure | undefined): FleetFailure =>
-  known?.reason === one.reason && known.message === one.message ? known : one;
+const newer = (failure: FleetFailure, earlier: FleetFailure | undefined): FleetFailure =>
+  earlier?.reason === failure.reason && earlier.message === failure.message ? earlier : failure;
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

@@ -49,8 +49,8 @@ for (const [what, seen, is, why = /^/] of table)
 test("deletes an immutable Secret and creates it again when the content changes", () => {
   const [placement] = direct(target).placed;
   const fixed: V1Secret = { type: "Opaque", data: { a: "MQ==" }, immutable: true };
-  const found = keptSecret({ ...secret, ...fixed });
+  const existing = keptSecret({ ...secret, ...fixed });
   const next = { type: "Opaque", data: { a: "Mg==" } };
-  assert.equal(placement?.fixed(found, next), true);
-  assert.equal(placement?.fixed({ ...found, immutable: false } as typeof found, next), false);
+  assert.equal(placement?.fixed(existing, next), true);
+  assert.equal(placement?.fixed({ ...existing, immutable: false } as typeof existing, next), false);
 });

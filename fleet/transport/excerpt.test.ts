@@ -68,6 +68,6 @@ const hostile: readonly (readonly [what: string, object: unknown])[] = [
 ];
 for (const [what, object] of hostile)
   test(`keeps almost nothing of ${what}`, () => {
-    const kept = [keptSecret, keptProof].map((keep) => keep(object as KubernetesObject));
-    assert.ok(JSON.stringify(kept).length < 2000, JSON.stringify(kept).slice(0, 2000));
+    const excerpts = [keptSecret, keptProof].map((keep) => keep(object as KubernetesObject));
+    assert.ok(JSON.stringify(excerpts).length < 2000, JSON.stringify(excerpts).slice(0, 2000));
   });

@@ -90,9 +90,9 @@ const table: readonly (readonly [
   ],
 ];
 
-for (const [what, given, is, why = /^/] of table)
+for (const [what, pullSecret, is, why = /^/] of table)
   test(`${what}: ${is}`, () => {
-    const proof = proofOf(given, name, "40");
+    const proof = proofOf(pullSecret, name, "40");
     assert.equal(proof.is, is);
     const said = "why" in proof ? (proof.why ?? "") : "";
     assert.match(said, why);
@@ -110,8 +110,8 @@ test("law: handles any object, and quotes none of its text", () => {
     { requiredKeys: [] },
   );
   fc.assert(
-    fc.property(objects, (given) => {
-      const proof = proofOf(given as object, name, "40");
+    fc.property(objects, (pullSecret) => {
+      const proof = proofOf(pullSecret as object, name, "40");
       assert.doesNotMatch(JSON.stringify(proof), /robot/);
     }),
   );
@@ -122,9 +122,9 @@ test("law: never proves a version that the nodes do not have", () => {
     fc.property(
       fc.bigInt({ min: 0n, max: 10n ** 19n }),
       fc.bigInt({ min: 0n, max: 10n ** 19n }),
-      (has, wanted) => {
-        const given = object({ ...served, servedResourceVersion: String(has) });
-        assert.equal(proofOf(given, name, String(wanted)).is === "proved", has >= wanted);
+      (has, version) => {
+        const pullSecret = object({ ...served, servedResourceVersion: String(has) });
+        assert.equal(proofOf(pullSecret, name, String(version)).is === "proved", has >= version);
       },
     ),
   );

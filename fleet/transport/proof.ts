@@ -36,14 +36,15 @@ export function proofOf(
 ): Proof {
   const spec = fieldsOf(fieldsOf(object)["spec"]);
   const source = itemsOf(spec["sources"]).find(
-    (one) => fieldsOf(one["secretRef"])["name"] === name,
+    (entry) => fieldsOf(entry["secretRef"])["name"] === name,
   );
   if (source === undefined) return { is: "unasked", why: sentence("notListed", name) };
   const status = fieldsOf(fieldsOf(object)["status"]);
   const state = spec["managementState"];
   if (state === "Withdrawn") return held("Withdrawn");
   if (status["observedGeneration"] !== object?.metadata?.generation) return awaited("SpecUnread");
-  const verdict = itemsOf(status["sources"]).find((one) => one["name"] === source["name"]) ?? {};
+  const verdict =
+    itemsOf(status["sources"]).find((entry) => entry["name"] === source["name"]) ?? {};
   if (reaches(verdict["servedResourceVersion"], version)) return { is: "proved" };
   if (verdict["reason"] === "Forbidden") return held("Forbidden");
   if (!reaches(verdict["resourceVersion"], version))
@@ -51,7 +52,7 @@ export function proofOf(
   if (verdict["accepted"] === "False") return refused(reasonOf(verdict["reason"]));
   if (state === "Paused") return held("Paused");
   const stalled = itemsOf(status["conditions"]).find(
-    (one) => one["type"] === stalls && one["status"] === "True",
+    (condition) => condition["type"] === stalls && condition["status"] === "True",
   );
   const reason = reasonOf(stalled?.["reason"]);
   if (stalled !== undefined) return contentFailed.has(reason) ? refused(reason) : held(reason);
@@ -70,11 +71,11 @@ const counted = (value: unknown): string =>
   typeof value === "string" && /^\d{1,7}\/\d{1,7}$/.test(value) ? value : "not counted yet";
 
 /**
- * True when `found` is the wanted version or a later version. Versions have up to 20 digits, which
+ * True when `version` is `minimum` or a later version. Versions have up to 20 digits, which
  * can be too large for JavaScript's numbers.
  */
-function reaches(found: unknown, wanted: string): boolean {
-  const isVersion = (one: unknown): one is string =>
-    typeof one === "string" && /^\d{1,20}$/.test(one);
-  return isVersion(found) && isVersion(wanted) && BigInt(found) >= BigInt(wanted);
+function reaches(version: unknown, minimum: string): boolean {
+  const isVersion = (text: unknown): text is string =>
+    typeof text === "string" && /^\d{1,20}$/.test(text);
+  return isVersion(version) && isVersion(minimum) && BigInt(version) >= BigInt(minimum);
 }

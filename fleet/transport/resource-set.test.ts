@@ -15,8 +15,8 @@ const transport = resourceSet("guest-a", target, { version: "v1beta2" });
 const [secret, set] = transport.placed;
 
 /** The object as we place it, with metadata that other clients added. */
-function found(one: typeof secret, more: object = {}): KubernetesObject {
-  const placed = one?.body(content, owner);
+function objectOf(placement: typeof secret, more: object = {}): KubernetesObject {
+  const placed = placement?.body(content, owner);
   return { ...placed, metadata: { ...placed?.metadata, ...more } };
 }
 const references = {
@@ -27,7 +27,7 @@ const nameFor = (target: Parameters<typeof resourceSet>[1]) =>
   resourceSet("a", target, { version: "v1beta2" }).placed[0]?.target.name;
 
 test("puts the target's manifest into the Secret, with the source's content and type", () => {
-  const { type, data } = found(secret) as { type?: string; data?: Record<string, string> };
+  const { type, data } = objectOf(secret) as { type?: string; data?: Record<string, string> };
   assert.equal(type, "addons.cluster.x-k8s.io/resource-set");
   const manifest = Buffer.from(data?.["manifests.yaml"] ?? "", "base64").toString();
   assert.partialDeepStrictEqual(JSON.parse(manifest), {
@@ -39,7 +39,7 @@ test("puts the target's manifest into the Secret, with the source's content and 
 });
 
 test("selects the namespace's one Cluster or, with clusterNameLabelValue Name, every Cluster", () => {
-  assert.partialDeepStrictEqual(found(set), {
+  assert.partialDeepStrictEqual(objectOf(set), {
     apiVersion: "addons.cluster.x-k8s.io/v1beta2",
     spec: {
       clusterSelector: { matchLabels: { "cluster.x-k8s.io/cluster-name": "guest-a" } },
@@ -51,7 +51,7 @@ test("selects the namespace's one Cluster or, with clusterNameLabelValue Name, e
     version: "v1beta2",
     clusterNameLabelValue: "Name",
   }).placed;
-  assert.partialDeepStrictEqual(found(byName), {
+  assert.partialDeepStrictEqual(objectOf(byName), {
     spec: {
       clusterSelector: {
         matchExpressions: [{ key: "cluster.x-k8s.io/cluster-name", operator: "Exists" }],
@@ -63,24 +63,24 @@ test("selects the namespace's one Cluster or, with clusterNameLabelValue Name, e
 test("ignores the order of keys, and ownerReferences that Cluster API adds", () => {
   const { data } = content;
   const turned = { ...content, data: Object.fromEntries(Object.entries(data).toReversed()) };
-  for (const one of [secret, set]) {
-    assert.ok(one?.has(found(one, references), content, owner));
-    assert.ok(one?.has(found(one), turned, owner));
-    assert.equal(one?.has(found(one), content, "another"), false);
+  for (const placement of [secret, set]) {
+    assert.ok(placement?.has(objectOf(placement, references), content, owner));
+    assert.ok(placement?.has(objectOf(placement), turned, owner));
+    assert.equal(placement?.has(objectOf(placement), content, "another"), false);
   }
 });
 
 test("repairs an edit, and creates the object again if the edited field is immutable", () => {
   const drifted = {
-    ...found(set),
-    spec: { ...(found(set) as { spec?: object }).spec, resources: [] },
+    ...objectOf(set),
+    spec: { ...(objectOf(set) as { spec?: object }).spec, resources: [] },
   };
   assert.equal(set?.has(drifted, content, owner), false);
   assert.deepEqual([set?.fixed(drifted, content), set?.crowded(drifted, content)], [false, true]);
-  const other = { ...found(set), spec: { strategy: "ApplyOnce" } };
+  const other = { ...objectOf(set), spec: { strategy: "ApplyOnce" } };
   assert.equal(set?.fixed(other, content), true);
   assert.equal(
-    secret?.fixed({ ...found(secret), type: "Opaque" } as KubernetesObject, content),
+    secret?.fixed({ ...objectOf(secret), type: "Opaque" } as KubernetesObject, content),
     true,
   );
 });
@@ -94,7 +94,7 @@ for (const [what, status, is] of [
   ["applied", said("True"), "unasked"],
 ] as const)
   test(`Cluster API reports ${what}: ${is}`, () => {
-    assert.equal(transport.proof([undefined, { ...found(set), ...status }], undefined).is, is);
+    assert.equal(transport.proof([undefined, { ...objectOf(set), ...status }], undefined).is, is);
   });
 
 test("law: never gives two targets the same ClusterResourceSet", () => {
@@ -103,9 +103,9 @@ test("law: never gives two targets the same ClusterResourceSet", () => {
   const spaces = fc.constantFrom("kube-system", "a", "b");
   const targets = fc.record({ namespace: spaces, name: names });
   fc.assert(
-    fc.property(targets, targets, (one, other) => {
-      const same = one.namespace === other.namespace && one.name === other.name;
-      assert.equal(nameFor(one) === nameFor(other), same);
+    fc.property(targets, targets, (first, other) => {
+      const same = first.namespace === other.namespace && first.name === other.name;
+      assert.equal(nameFor(first) === nameFor(other), same);
     }),
   );
 });
@@ -117,7 +117,7 @@ test("K3: also selects Clusters by their labels, and writes v1beta1 if the API s
   } as const;
   const [, old] = resourceSet("guest-a", target, { version: "v1beta1", clusterSelector }).placed;
   assert.match(old?.target.collection ?? "", /addons.cluster.x-k8s.io\/v1beta1\//);
-  assert.partialDeepStrictEqual(found(old), {
+  assert.partialDeepStrictEqual(objectOf(old), {
     apiVersion: "addons.cluster.x-k8s.io/v1beta1",
     spec: {
       clusterSelector: {

@@ -76,8 +76,8 @@ type Spec = Readonly<{ clusterSelector: object; resources: readonly object[]; st
 type Found = KubernetesObject & Readonly<{ spec?: Partial<Spec> }>;
 
 function clusterResourceSet(where: NamespacedName, version: string, spec: Spec): Placement {
-  const same = (found: Found, ...parts: readonly (keyof Spec)[]) =>
-    parts.every((part) => isDeepStrictEqual(found.spec?.[part], spec[part]));
+  const same = (object: Found, ...parts: readonly (keyof Spec)[]) =>
+    parts.every((part) => isDeepStrictEqual(object.spec?.[part], spec[part]));
   return {
     target: { collection: clusterResourceSetsIn(version, where.namespace), name: where.name },
     body: (_, owner) => ({
@@ -86,10 +86,10 @@ function clusterResourceSet(where: NamespacedName, version: string, spec: Spec):
       metadata: { ...where, ...marked(owner) },
       spec,
     }),
-    has: (found, _, owner) =>
-      isPlacedBy(found, owner) && same(found, "clusterSelector", "resources", "strategy"),
-    fixed: (found) => !same(found, "clusterSelector", "strategy"),
-    crowded: (found) => !same(found, "resources"),
+    has: (object, _, owner) =>
+      isPlacedBy(object, owner) && same(object, "clusterSelector", "resources", "strategy"),
+    fixed: (object) => !same(object, "clusterSelector", "strategy"),
+    crowded: (object) => !same(object, "resources"),
   };
 }
 

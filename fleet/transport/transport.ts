@@ -15,14 +15,14 @@ export type Placement = Readonly<{
   /** The object to apply, with exactly these fields. */
   body: (content: Content, owner: string) => Placed;
   /** True when the found object has the content. We ignore additions by other clients. */
-  has: (found: KubernetesObject, content: Content, owner: string) => boolean;
+  has: (object: KubernetesObject, content: Content, owner: string) => boolean;
   /** True if an immutable field differs, so we delete the object and create it again. */
-  fixed: (found: KubernetesObject, content: Content) => boolean;
+  fixed: (object: KubernetesObject, content: Content) => boolean;
   /**
    * True when other clients have added to our fields, so we replace the object. An apply would not
    * remove their additions.
    */
-  crowded: (found: KubernetesObject, content: Content) => boolean;
+  crowded: (object: KubernetesObject, content: Content) => boolean;
 }>;
 
 type Placed = Readonly<{ apiVersion: string; kind: string; metadata: object }>;
@@ -45,23 +45,25 @@ export type Transport = Readonly<{
   /** An object that we watch only for the proof, if we are allowed to read it. */
   witness?: WatchTarget;
   /** Called when all placed objects have the content. Decides whether the cluster is done. */
-  proof: (found: readonly (KubernetesObject | undefined)[], witness: Seen | undefined) => Proof;
+  proof: (objects: readonly (KubernetesObject | undefined)[], witness: Seen | undefined) => Proof;
 }>;
 
 export type NamespacedName = Readonly<{ namespace: string; name: string }>;
 
-/** A Secret to place, with the name and namespace in `where`. `made` derives its content. */
+/** A Secret to place, with the name and namespace in `where`. `contentFor` derives its content. */
 export function secretAt(
   where: NamespacedName,
-  made: (content: Content, owner: string) => Content = (content) => content,
+  contentFor: (content: Content, owner: string) => Content = (content) => content,
 ): Placement {
   return {
     target: { collection: secretsIn(where.namespace), name: where.name, keep: keptSecret },
-    body: (content, owner) => placed(made(content, owner), owner, where),
-    has: (found, content, owner) => isPlacedBy(found, owner) && has(found, made(content, owner)),
-    fixed: (found, content) => typeOf(found) !== made(content, "").type || isImmutable(found),
-    crowded: (found, content) =>
-      Object.keys(dataOf(found)).some((key) => !Object.hasOwn(made(content, "").data, key)),
+    body: (content, owner) => placed(contentFor(content, owner), owner, where),
+    has: (object, content, owner) =>
+      isPlacedBy(object, owner) && has(object, contentFor(content, owner)),
+    fixed: (object, content) =>
+      typeOf(object) !== contentFor(content, "").type || isImmutable(object),
+    crowded: (object, content) =>
+      Object.keys(dataOf(object)).some((key) => !Object.hasOwn(contentFor(content, "").data, key)),
   };
 }
 

@@ -39,7 +39,7 @@ export function sortArguments(
   places: readonly string[],
 ): Arguments {
   const tokens = tokenize(withoutShort(argv, flags), flags, 0);
-  const of = (wanted: Token["kind"]) => tokens.filter(({ kind }) => kind === wanted);
+  const of = (tokenKind: Token["kind"]) => tokens.filter(({ kind }) => kind === tokenKind);
   const isKnown = ({ name = "" }: Token) => Object.hasOwn(flags, name);
   const unknown = of("option").filter((token) => !isKnown(token));
   // In an argument such as `-psecret`, where -p is unknown and -s is known, the letters after -p
@@ -77,7 +77,9 @@ function withoutShort(argv: readonly string[], flags: KnownFlags): string[] {
 function tokenize(argv: readonly string[], flags: KnownFlags, from: number): Token[] {
   const how = { strict: false, allowPositionals: true, tokens: true } as const;
   const parsed = parseArgs({ args: argv.slice(from), options: typed(flags), ...how });
-  const tokens = parsed.tokens.map((one): Token => Object.assign(one, { index: one.index + from }));
+  const tokens = parsed.tokens.map((token): Token =>
+    Object.assign(token, { index: token.index + from }),
+  );
   const at = tokens.findIndex((token) => swallowsFlag(token, flags));
   const flag = tokens[at];
   if (flag === undefined) return tokens;
@@ -113,20 +115,20 @@ function looksLikeFlag(value: string, flags: KnownFlags): boolean {
 }
 
 /** Collects repeated flags under their name. */
-function textsOf(given: readonly Pick<Token, "name" | "value">[]): Arguments["texts"] {
+function textsOf(tokens: readonly Pick<Token, "name" | "value">[]): Arguments["texts"] {
   const texts = new Map<string, (string | undefined)[]>();
-  for (const { name = "", value } of given) texts.set(name, [...(texts.get(name) ?? []), value]);
+  for (const { name = "", value } of tokens) texts.set(name, [...(texts.get(name) ?? []), value]);
   return texts;
 }
 
 /**
- * The texts of `left` that belong to no flag. The text after an unknown flag is most likely that
+ * The texts of `surplus` that belong to no flag. The text after an unknown flag is most likely that
  * flag's value, which might be a secret, so that text is left out.
  */
-function strays(left: readonly Token[], unknown: readonly Token[]): string[] {
+function strays(surplus: readonly Token[], unknown: readonly Token[]): string[] {
   const waiting = unknown.filter(({ inlineValue }) => inlineValue !== true);
   const values = new Set(waiting.map(({ index }) => index + 1));
-  return left.filter(({ index }) => !values.has(index)).map(({ value = "" }) => value);
+  return surplus.filter(({ index }) => !values.has(index)).map(({ value = "" }) => value);
 }
 
 /**

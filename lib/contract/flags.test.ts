@@ -25,7 +25,7 @@ const table = {
 const blueIsThin: Rule<typeof table> = ({ colour, coats }) =>
   colour === "blue" && coats === 1 ? "--coats 1: is too few for --colour blue; give 2" : undefined;
 
-const quote = (given: string) => JSON.stringify(given.replace("s3cret", "***"));
+const quote = (input: string) => JSON.stringify(input.replace("s3cret", "***"));
 const read = (line: string, environment: Record<string, string> = { PLACE: "7" }) =>
   readFlags(table, { argv: line === "" ? [] : line.split(" "), environment, quote }, blueIsThin);
 

@@ -32,19 +32,22 @@ export type Rule<Rows extends Table> = (
 /** Reads the arguments row by row, then applies the rules. */
 export function readFlags<const Rows extends Table>(
   table: Rows,
-  given: Invocation,
+  invocation: Invocation,
   ...rules: readonly Rule<Rows>[]
 ): ParsedFlags<TableValues<Rows>> {
   const flags = Object.fromEntries(rowsOf(table, undefined));
   const operands = rowsOf(table, "operand").map(([name]) => name);
-  const sorted = sortArguments(given.argv, flags, operands);
+  const sorted = sortArguments(invocation.argv, flags, operands);
   const read = rowsOf(table).map(([name, flag]) => {
-    return [name, readRow(name, flag, textsOf(name, flag, sorted, given), given.quote)] as const;
+    return [
+      name,
+      readRow(name, flag, textsOf(name, flag, sorted, invocation), invocation.quote),
+    ] as const;
   });
   const values = valuesOf<Rows>(read);
   const errors = [
-    ...sorted.unknown.map((name) => unknownFlag(name, given)),
-    ...sorted.strays.map((stray) => `${given.quote(stray)}: belongs to no flag; remove it`),
+    ...sorted.unknown.map((name) => unknownFlag(name, invocation)),
+    ...sorted.strays.map((stray) => `${invocation.quote(stray)}: belongs to no flag; remove it`),
     ...read.flatMap(([, outcome]) => (outcome.ok ? [] : outcome.errors)),
     ...(read.every(([, row]) => row.ok) ? rules.flatMap((rule) => rule(values) ?? []) : []),
   ];
@@ -56,30 +59,35 @@ function rowsOf(table: Table, ...from: readonly Flag["from"][]): [name: string, 
 }
 
 function valuesOf<Rows extends Table>(read: readonly (readonly [string, ParsedFlags<unknown>])[]) {
-  const good = read.flatMap(([name, one]) => (one.ok ? [[name, one.value] as const] : []));
+  const good = read.flatMap(([name, parsed]) => (parsed.ok ? [[name, parsed.value] as const] : []));
   return Object.fromEntries(good) as TableValues<Rows>;
 }
 
 /** The texts for one row; undefined if a flag has no value. */
 type Texts = readonly (string | undefined)[];
 
-function textsOf(name: string, { from }: Flag, { texts }: Arguments, given: Invocation): Texts {
-  const variable = given.environment?.[name];
+function textsOf(
+  name: string,
+  { from }: Flag,
+  { texts }: Arguments,
+  invocation: Invocation,
+): Texts {
+  const variable = invocation.environment?.[name];
   if (from === "environment") return variable === undefined ? [] : [variable];
   return texts.get(name) ?? [];
 }
 
 function readRow(name: string, flag: Flag, texts: Texts, quote: Quote): ParsedFlags<unknown> {
   const title = titleOf(name, flag);
-  const given = texts.length === 0 && flag.standard !== undefined ? [flag.standard] : texts;
-  const values = given.map((text) => (text === undefined ? noValue(title) : flag.read(text)));
+  const inputs = texts.length === 0 && flag.standard !== undefined ? [flag.standard] : texts;
+  const values = inputs.map((text) => (text === undefined ? noValue(title) : flag.read(text)));
   const errors = values.flatMap((value, at) =>
-    value instanceof Wrong ? [problemLine(title, given[at], value, quote)] : [],
+    value instanceof Wrong ? [problemLine(title, inputs[at], value, quote)] : [],
   );
-  const lacks = given.length === 0 ? "missing" : values.includes(undefined) ? "empty" : undefined;
+  const lacks = inputs.length === 0 ? "missing" : values.includes(undefined) ? "empty" : undefined;
   if (lacks !== undefined && flag.required) errors.push(`${title}: is ${lacks}; give ${flag.what}`);
-  if (given.length > 1 && !flag.repeated)
-    errors.push(`${title}: given ${given.length} times; give it once`);
+  if (inputs.length > 1 && !flag.repeated)
+    errors.push(`${title}: given ${inputs.length} times; give it once`);
   if (errors.length > 0) return { ok: false, errors };
   return { ok: true, value: flag.repeated ? values : values[0] };
 }

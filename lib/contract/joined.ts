@@ -184,23 +184,23 @@ const bindingOf = ({ name }: Guard) => ({ policyName: name, validationActions: [
  * Both objects of a guard, each with its path. The policy comes before the binding that puts it in
  * force.
  */
-export const objectsOf = (one: Guard, metadata: object = {}) => [
+export const objectsOf = (policy: Guard, metadata: object = {}) => [
   {
-    path: `/apis/${admission}/validatingadmissionpolicies/${one.name}`,
+    path: `/apis/${admission}/validatingadmissionpolicies/${policy.name}`,
     body: {
       apiVersion: admission,
       kind: "ValidatingAdmissionPolicy",
-      metadata: { name: one.name, ...metadata },
-      spec: one.spec,
+      metadata: { name: policy.name, ...metadata },
+      spec: policy.spec,
     },
   },
   {
-    path: `/apis/${admission}/validatingadmissionpolicybindings/${one.name}`,
+    path: `/apis/${admission}/validatingadmissionpolicybindings/${policy.name}`,
     body: {
       apiVersion: admission,
       kind: "ValidatingAdmissionPolicyBinding",
-      metadata: { name: one.name, ...metadata },
-      spec: bindingOf(one),
+      metadata: { name: policy.name, ...metadata },
+      spec: bindingOf(policy),
     },
   },
 ];
@@ -216,8 +216,8 @@ const addedToRule = { scope: "*" };
  * additions. Any other field makes the spec differ, because fields such as an excluded resource or
  * a selector in the binding would switch the guard off.
  */
-export const isAsMade = (live: unknown, wanted: object): boolean =>
-  isDeepStrictEqual(completed(live), completed(wanted));
+export const isAsMade = (live: unknown, declared: object): boolean =>
+  isDeepStrictEqual(completed(live), completed(declared));
 
 /** The spec with the API server's additions. */
 function completed(spec: unknown): unknown {
@@ -225,7 +225,7 @@ function completed(spec: unknown): unknown {
   const { matchConstraints } = spec;
   const { resourceRules } = matchConstraints;
   const rules = Array.isArray(resourceRules)
-    ? resourceRules.map((one: unknown) => (isFields(one) ? { ...addedToRule, ...one } : one))
+    ? resourceRules.map((rule: unknown) => (isFields(rule) ? { ...addedToRule, ...rule } : rule))
     : resourceRules;
   return {
     ...spec,

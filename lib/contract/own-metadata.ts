@@ -10,7 +10,7 @@
  */
 type Ours = readonly string[] | Readonly<Record<string, string>>;
 
-const text = (one: string) => `'${one}'`;
+const text = (content: string) => `'${content}'`;
 const list = (keys: readonly string[]) => `[${keys.map(text).join(", ")}]`;
 
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
@@ -49,8 +49,8 @@ ${notKubectls}${managed} != [] && !${managed}.exists(m,
 
 /** A CEL list: the keys of this field that the new object lacks, except `ours`. */
 export function keysRemoved(field: "labels" | "annotations", ours: readonly string[]): string {
-  const known = ours.length > 0 ? `k in ${list(ours)} || ` : "";
-  return `${before(field)}.orValue({}).filter(k, !(${known}k in ${now(field)}.orValue({})))`;
+  const ownClause = ours.length > 0 ? `k in ${list(ours)} || ` : "";
+  return `${before(field)}.orValue({}).filter(k, !(${ownClause}k in ${now(field)}.orValue({})))`;
 }
 
 function isOurs(ours: Ours, live: string): string {

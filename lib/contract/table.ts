@@ -49,9 +49,9 @@ export function usage(table: Table): string {
   const rows = Object.entries(table).map(
     ([name, flag]) => [label(name, flag), `${flag.what}${notes(flag)}`] as const,
   );
-  const width = Math.max(...rows.map(([left]) => left.length));
+  const width = Math.max(...rows.map(([title]) => title.length));
   return rows
-    .map(([left, right]) => `  ${left.padEnd(width)} ${right}\n`)
+    .map(([title, right]) => `  ${title.padEnd(width)} ${right}\n`)
     .toSorted()
     .join("");
 }

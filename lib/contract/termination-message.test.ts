@@ -41,13 +41,17 @@ test("reads back each message that it writes, and shows its line for people", ()
   const line = "GPS200 the revision is in force (revision 7)";
   assert.equal(message(line, word), `${line} [proved 7/d-_9/2026-11-26T18:25:07Z 7]`);
   fc.assert(
-    fc.property(words, fc.string({ unit: "binary", maxLength: 2000, size: "max" }), (one, said) => {
-      const written = message(said, one);
-      assert.deepEqual(parseMessage(written), one);
-      assert.deepEqual(parseMessage(`${written}\n`), one);
-      assert.equal(lineOf(written), said.slice(0, 800));
-      assert.ok(written.length < 1024);
-    }),
+    fc.property(
+      words,
+      fc.string({ unit: "binary", maxLength: 2000, size: "max" }),
+      (termination, said) => {
+        const written = message(said, termination);
+        assert.deepEqual(parseMessage(written), termination);
+        assert.deepEqual(parseMessage(`${written}\n`), termination);
+        assert.equal(lineOf(written), said.slice(0, 800));
+        assert.ok(written.length < 1024);
+      },
+    ),
   );
 });
 

@@ -25,9 +25,9 @@ export class Allowance {
    * that takes too much has less later. The debt is at most the reserve.
    */
   take(amount: number, now = performance.now()): boolean {
-    const left = this.#leftAt(now) - amount;
-    [this.#left, this.#at] = [Math.max(left, -this.#rate.atOnce), now];
-    return left >= -rounding;
+    const remaining = this.#leftAt(now) - amount;
+    [this.#left, this.#at] = [Math.max(remaining, -this.#rate.atOnce), now];
+    return remaining >= -rounding;
   }
 
   /** The time at which this amount will be available if nothing else is taken. */

@@ -15,7 +15,11 @@ test("changes a condition's time only if its status changes, not if only its rea
     { type: "Warning", status: "False", reason: "None" },
   ];
   assert.deepEqual(
-    timed(said, before, now).map((one) => [one.type, one.reason, one.lastTransitionTime]),
+    timed(said, before, now).map((condition) => [
+      condition.type,
+      condition.reason,
+      condition.lastTransitionTime,
+    ]),
     [
       ["Ready", "Other", then],
       ["Stalled", "Halted", now],
@@ -23,7 +27,7 @@ test("changes a condition's time only if its status changes, not if only its rea
     ],
   );
   assert.deepEqual(
-    timed(said, undefined, now).map((one) => one.lastTransitionTime),
+    timed(said, undefined, now).map((condition) => condition.lastTransitionTime),
     [now, now, now],
   );
 });

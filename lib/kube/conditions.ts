@@ -9,7 +9,7 @@ export function conditionOf<Type extends string, Condition extends Typed<Type>>(
   status: Readonly<{ conditions?: readonly Condition[] }> | undefined,
   type: Condition["type"],
 ): Condition | undefined {
-  return status?.conditions?.find((one) => one.type === type);
+  return status?.conditions?.find((condition) => condition.type === type);
 }
 
 type Dated<Time> = Readonly<{ type: string; status: string; lastTransitionTime: Time }>;
@@ -23,10 +23,10 @@ export function timed<Untimed extends Readonly<{ type: string; status: string }>
   before: readonly Dated<Time>[] | undefined,
   now: NoInfer<Time>,
 ): readonly (Untimed & Readonly<{ lastTransitionTime: Time }>)[] {
-  return untimed.map((one) => {
-    const last = before?.find(({ type }) => type === one.type);
-    const lastTransitionTime = last?.status === one.status ? last.lastTransitionTime : now;
-    return { ...one, lastTransitionTime };
+  return untimed.map((condition) => {
+    const last = before?.find(({ type }) => type === condition.type);
+    const lastTransitionTime = last?.status === condition.status ? last.lastTransitionTime : now;
+    return { ...condition, lastTransitionTime };
   });
 }
 

@@ -144,5 +144,5 @@ const managers: readonly (readonly [
     undefined,
   ],
 ];
-for (const [what, found, expected] of managers)
-  test(`reports as the other writer: ${what}`, () => assert.equal(found, expected));
+for (const [what, manager, expected] of managers)
+  test(`reports as the other writer: ${what}`, () => assert.equal(manager, expected));

@@ -19,26 +19,26 @@ import { Allowance, type Rate } from "./allowance.ts";
  */
 export class Contest<T> {
   readonly #rate: Rate;
-  readonly #same: (one: T | undefined, other: T | undefined) => boolean;
+  readonly #same: (content: T | undefined, other: T | undefined) => boolean;
   #of: T | undefined;
   #left: Allowance;
 
   /** `same`: whether two values are the same content; undefined counts as a content. */
-  constructor(rate: Rate, same: (one: T | undefined, other: T | undefined) => boolean) {
+  constructor(rate: Rate, same: (content: T | undefined, other: T | undefined) => boolean) {
     [this.#rate, this.#same] = [rate, same];
     this.#left = new Allowance(rate);
   }
 
   /** Counts a write that the cluster answered. */
-  wrote(wanted: T | undefined, now: number): void {
-    if (!this.#same(wanted, this.#of)) this.#left = new Allowance(this.#rate, now);
-    this.#of = wanted;
+  wrote(content: T | undefined, now: number): void {
+    if (!this.#same(content, this.#of)) this.#left = new Allowance(this.#rate, now);
+    this.#of = content;
     this.#left.take(1, now);
   }
 
   /** The time from which we can write this content again; undefined if we can write it now. */
-  lostUntil(wanted: T | undefined, now: number): number | undefined {
-    const until = this.#same(wanted, this.#of) ? this.next(now) : now;
+  lostUntil(content: T | undefined, now: number): number | undefined {
+    const until = this.#same(content, this.#of) ? this.next(now) : now;
     return until > now ? until : undefined;
   }
 
@@ -86,7 +86,7 @@ export class Contested extends ApiError {
 /** The part of a body that identifies its content; undefined: all declared fields. */
 type Essence = (path: string, body: object) => object | undefined;
 
-type Fought = { contest: Contest<string>; lost: ContestedObject | undefined; wanted: string };
+type Fought = { contest: Contest<string>; lost: ContestedObject | undefined; digest: string };
 
 /**
  * A client that limits repeated writes of the same content, and lists the objects that are
@@ -109,25 +109,28 @@ export function contested(
     send: () => Promise<T>,
     manager = "",
   ): Promise<T> {
-    const wanted = digestOf(essence(path, body) ?? declaredBy(body));
+    const digest = digestOf(essence(path, body) ?? declaredBy(body));
     // We write as several managers in turn. If all managers had one count, each write would look
     // like new content.
     const key = `${method} ${manager} ${path}`;
-    const one = all.get(key) ?? {
+    const entry = all.get(key) ?? {
       contest: new Contest(writes, Object.is),
       lost: undefined,
-      wanted,
+      digest,
     };
-    all.set(key, one);
-    if (one.wanted !== wanted) one.lost = undefined;
-    one.wanted = wanted;
-    const until = one.contest.lostUntil(wanted, clock());
+    all.set(key, entry);
+    if (entry.digest !== digest) entry.lost = undefined;
+    entry.digest = digest;
+    const until = entry.contest.lostUntil(digest, clock());
     if (until !== undefined) {
-      one.lost = { path, manager: await writerOf(cluster, path).catch(() => one.lost?.manager) };
-      throw new Contested(method, one.lost, (until - clock()) / 1000);
+      entry.lost = {
+        path,
+        manager: await writerOf(cluster, path).catch(() => entry.lost?.manager),
+      };
+      throw new Contested(method, entry.lost, (until - clock()) / 1000);
     }
     const reply = await send();
-    one.contest.wrote(wanted, clock());
+    entry.contest.wrote(digest, clock());
     return reply;
   }
 
@@ -149,10 +152,10 @@ export function contested(
      */
     listContests: (): readonly ContestedObject[] => {
       const now = clock();
-      const found = [...all.values()].flatMap(({ contest, lost, wanted }) =>
-        lost !== undefined && contest.lostUntil(wanted, now) !== undefined ? [lost] : [],
+      const lostObjects = [...all.values()].flatMap(({ contest, lost, digest }) =>
+        lost !== undefined && contest.lostUntil(digest, now) !== undefined ? [lost] : [],
       );
-      return [...new Map(found.map((one) => [one.path, one])).values()];
+      return [...new Map(lostObjects.map((object) => [object.path, object])).values()];
     },
   };
 }
@@ -166,12 +169,12 @@ function declaredBy(body: object): object {
 }
 
 /** We keep the digest in memory only, because the digest of a Secret must not leave the process. */
-const digestOf = (wanted: object): string =>
-  createHash("sha256").update(JSON.stringify(wanted)).digest("base64");
+const digestOf = (content: object): string =>
+  createHash("sha256").update(JSON.stringify(content)).digest("base64");
 
 async function writerOf(cluster: Cluster, path: string): Promise<string | undefined> {
   const subresource = path.endsWith("/status") ? "status" : undefined;
   const object = subresource === undefined ? path : path.slice(0, -"/status".length);
-  const found = await cluster.get<KubernetesObject>(object, { as: "metadata" });
-  return otherManager(found?.metadata, subresource);
+  const live = await cluster.get<KubernetesObject>(object, { as: "metadata" });
+  return otherManager(live?.metadata, subresource);
 }

@@ -11,8 +11,8 @@ test("law: works on each item once, in order, and never on more than the limit a
       const all = Array.from({ length: count }, (_, n) => n);
       const begun: number[] = [];
       let [now, most] = [0, 0];
-      await inLanes(all, lanes, async (one) => {
-        begun.push(one);
+      await inLanes(all, lanes, async (job) => {
+        begun.push(job);
         now += 1;
         most = Math.max(most, now);
         await setImmediate();

@@ -7,16 +7,16 @@
 export async function inLanes<T>(
   all: readonly T[],
   lanes: number,
-  work: (one: T) => Promise<void>,
+  work: (job: T) => Promise<void>,
 ): Promise<void> {
   let next = 0;
   let failed = false;
   const lane = async (): Promise<void> => {
     while (next < all.length && !failed) {
-      const one = all[next] as T;
+      const job = all[next] as T;
       next += 1;
       try {
-        await work(one);
+        await work(job);
       } catch (error) {
         failed = true;
         throw error;

@@ -46,9 +46,9 @@ function listed(paths: string): KubeConfig | undefined {
   const files = paths.split(delimiter).filter((file) => file !== "");
   if (files.length < 2) return undefined;
   const each = files.filter(hasContent).map((file) => {
-    const one = new KubeConfig();
-    one.loadFromFile(file);
-    return one;
+    const fileConfig = new KubeConfig();
+    fileConfig.loadFromFile(file);
+    return fileConfig;
   });
   const config = new KubeConfig();
   config.loadFromOptions({
@@ -63,5 +63,5 @@ function listed(paths: string): KubeConfig | undefined {
 const hasContent = (file: string): boolean => existsSync(file) && statSync(file).size > 0;
 
 function firstOfName<T extends Readonly<{ name: string }>>(all: readonly T[]): T[] {
-  return [...new Map(all.toReversed().map((one) => [one.name, one])).values()];
+  return [...new Map(all.toReversed().map((entry) => [entry.name, entry])).values()];
 }

@@ -7,8 +7,8 @@ import { dumpYaml } from "./yaml.ts";
 
 const read = (text: string | Uint8Array) => readKubeconfig(Buffer.from(text), "guest");
 const code = (text: string | Uint8Array) => {
-  const found = read(text);
-  return found.ok ? "ok" : found.problems.map(({ code }) => code).join();
+  const result = read(text);
+  return result.ok ? "ok" : result.problems.map(({ code }) => code).join();
 };
 
 test("reads a kubeconfig as YAML, as JSON, and with its fields in any order", () => {
@@ -34,8 +34,8 @@ const odd: readonly (readonly [what: string, text: string | Uint8Array, code: st
   ],
 ];
 
-for (const [what, text, wanted] of odd)
-  test(`${wanted}: ${what}`, () => assert.match(code(text), new RegExp(wanted)));
+for (const [what, text, expectedCode] of odd)
+  test(`${expectedCode}: ${what}`, () => assert.match(code(text), new RegExp(expectedCode)));
 
 test("reads aliases of aliases without expanding them", () => {
   const levels = Array.from({ length: 20 }, (_, at) => {
@@ -46,14 +46,14 @@ test("reads aliases of aliases without expanding them", () => {
 });
 
 test("does not pass on the YAML reader's message, because it quotes the text", () => {
-  const found = read(`users: [{name: a, user: {token: planted-token-3f9a, exec: *none}}]`);
-  assert.ok(!found.ok && !found.problems.map(formatProblem).join().includes("planted"));
+  const result = read(`users: [{name: a, user: {token: planted-token-3f9a, exec: *none}}]`);
+  assert.ok(!result.ok && !result.problems.map(formatProblem).join().includes("planted"));
 });
 
 test("makes a connection from the server, its authority and the credential, and from nothing else", () => {
   const user = { token, "client-certificate-data": certificate, "client-key-data": key };
-  const found = read(JSON.stringify(kubeconfig({ "tls-server-name": "inner" }, user)));
-  const config = kubeConfigOf((found.ok && found.access) || assert.fail("refused"));
+  const result = read(JSON.stringify(kubeconfig({ "tls-server-name": "inner" }, user)));
+  const config = kubeConfigOf((result.ok && result.access) || assert.fail("refused"));
   assert.deepEqual(config.getCurrentCluster(), {
     name: "remote",
     server: "https://guest.example:6443",

@@ -26,4 +26,6 @@ export function dumpYaml(value: unknown): string {
  * unknown fields.
  */
 export const loadDocuments = (text: string): unknown[] =>
-  loadAll(text, { schema: asKubectl }).filter((one) => one !== null && one !== undefined);
+  loadAll(text, { schema: asKubectl }).filter(
+    (document) => document !== null && document !== undefined,
+  );

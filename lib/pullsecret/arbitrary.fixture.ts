@@ -15,9 +15,9 @@ const halves = { first: 0xd800, count: 0x800 };
  */
 export const character: fc.Arbitrary<string> = fc.nat(0x10ffff - halves.count).map(
   (n) => String.fromCodePoint(n < halves.first ? n : n + halves.count),
-  (one) => {
-    const n = typeof one === "string" ? (one.codePointAt(0) ?? -1) : -1;
-    if (n < 0 || one !== String.fromCodePoint(n)) throw new Error("not one character");
+  (char) => {
+    const n = typeof char === "string" ? (char.codePointAt(0) ?? -1) : -1;
+    if (n < 0 || char !== String.fromCodePoint(n)) throw new Error("not one character");
     return n < halves.first ? n : n - halves.count;
   },
 );
@@ -142,7 +142,10 @@ export const ranked: fc.Arbitrary<readonly MergeSource[]> = fc
   );
 
 function renamed(id: string, { warnings, ...rest }: Accepted): MergeSource {
-  return { id, accepted: { ...rest, warnings: warnings.map((one) => ({ ...one, source: id })) } };
+  return {
+    id,
+    accepted: { ...rest, warnings: warnings.map((warning) => ({ ...warning, source: id })) },
+  };
 }
 
 /**

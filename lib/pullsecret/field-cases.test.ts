@@ -75,28 +75,28 @@ function decoded(document: string): Record<string, string> {
 const codesOf = (problems: readonly Problem[]): string =>
   problems.map(({ code }) => code).join(" ");
 
-function judge(one: Case): void {
-  const merged = run(one);
+function judge(fieldCase: Case): void {
+  const merged = run(fieldCase);
   const reported = merged.ok ? merged.warnings : merged.problems;
   const verdict = merged.ok ? (reported.length > 0 ? "warn" : "accept") : "reject";
-  assert.equal(verdict, one.expect, lines(reported));
-  assert.equal(codesOf(reported), one.codes ?? "");
-  assert.ok(lines(reported).includes(one.at ?? ""), lines(reported));
+  assert.equal(verdict, fieldCase.expect, lines(reported));
+  assert.equal(codesOf(reported), fieldCase.codes ?? "");
+  assert.ok(lines(reported).includes(fieldCase.at ?? ""), lines(reported));
   if (!merged.ok) return;
   const document = canonical(merged);
-  assert.deepEqual(decoded(document), one.auths ?? decoded(document));
-  assert.deepEqual(triedIn(document, one.image ?? ""), one.tries);
+  assert.deepEqual(decoded(document), fieldCase.auths ?? decoded(document));
+  assert.deepEqual(triedIn(document, fieldCase.image ?? ""), fieldCase.tries);
 }
 
-function explainCase(one: Case): void {
-  const explained = explain(Buffer.from(one.file ?? ""), one.image ?? "", "FILE.json");
-  assert.equal(explained === undefined, one.invalid === true);
+function explainCase(fieldCase: Case): void {
+  const explained = explain(Buffer.from(fieldCase.file ?? ""), fieldCase.image ?? "", "FILE.json");
+  assert.equal(explained === undefined, fieldCase.invalid === true);
   if (explained === undefined) return;
-  assert.ok(!JSON.stringify(explained).includes(one.absent ?? "\0"));
-  assert.equal(explained.dropped?.code, one.codes);
+  assert.ok(!JSON.stringify(explained).includes(fieldCase.absent ?? "\0"));
+  assert.equal(explained.dropped?.code, fieldCase.codes);
   const groups = Map.groupBy(explained.explanation.tries, ({ order }) => order);
   const users = [...groups.values()].map((group) => group.map(({ username }) => username));
-  assert.deepEqual(users, one.users);
+  assert.deepEqual(users, fieldCase.users);
 }
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -116,27 +116,34 @@ async function passed(): Promise<ReadonlySet<string>> {
     stdio: ["ignore", "pipe", "inherit"],
   });
   const output = (await child.stdout.toArray()).join("");
-  const found = [...output.matchAll(/^ *ok \d+ - ((?:(?! # (?:SKIP|TODO)).)*)$/gm)];
-  return new Set(found.map(([, name = ""]) => name.replaceAll("\\#", "#")));
+  const passes = [...output.matchAll(/^ *ok \d+ - ((?:(?! # (?:SKIP|TODO)).)*)$/gm)];
+  return new Set(passes.map(([, name = ""]) => name.replaceAll("\\#", "#")));
 }
 
 function isDocumented(file: string, heading: string, sentences: readonly string[]): void {
   const text = readFileSync(`${root}${file}`, "utf8");
-  const section = text.split(/^## /m).find((one) => one.startsWith(`${heading}\n`));
+  const section = text.split(/^## /m).find((part) => part.startsWith(`${heading}\n`));
   const prose = (section ?? assert.fail(`${file} lacks ${heading}`)).replace(/\s+/g, " ");
   for (const sentence of sentences) assert.ok(prose.includes(sentence), `${heading}: ${sentence}`);
 }
 
 test("has all 86 cases, each with an outcome", () => {
   assert.equal(new Set(cases.map(({ id }) => id)).size, 86);
-  for (const { id, ...one } of cases)
-    assert.ok(one.expect ?? one.users ?? one.invalid ?? one.tests ?? one.documented, id);
+  for (const { id, ...fieldCase } of cases)
+    assert.ok(
+      fieldCase.expect ??
+        fieldCase.users ??
+        fieldCase.invalid ??
+        fieldCase.tests ??
+        fieldCase.documented,
+      id,
+    );
 });
 
 const behaves = passed();
 
-for (const one of cases) {
-  const { id, why, tests, documented } = one;
+for (const fieldCase of cases) {
+  const { id, why, tests, documented } = fieldCase;
   if (tests !== undefined)
     test(`${id}: ${why}: the tests of the outcome pass`, async () => {
       const [, ...names] = tests;
@@ -149,6 +156,6 @@ for (const one of cases) {
       isDocumented(file, heading, sentences);
     });
   else
-    test(`${id}: ${why}: ${one.expect ?? "as the kubelet does"}`, () =>
-      one.file === undefined ? judge(one) : explainCase(one));
+    test(`${id}: ${why}: ${fieldCase.expect ?? "as the kubelet does"}`, () =>
+      fieldCase.file === undefined ? judge(fieldCase) : explainCase(fieldCase));
 }

@@ -45,9 +45,9 @@ function mergeAll(
 ): Extract<Merged, { ok: true }> {
   const listed = Array.isArray(sources)
     ? (sources as readonly MergeSource[])
-    : Object.entries(sources as Record<string, Accepted>).map(([id, one]) => ({
+    : Object.entries(sources as Record<string, Accepted>).map(([id, document]) => ({
         id,
-        accepted: one,
+        accepted: document,
       }));
   const merged = merge(listed, policy);
   assert.ok(merged.ok, JSON.stringify(merged));
@@ -97,14 +97,14 @@ test("H19: gives the same output for any order and white space", () => {
   fc.assert(
     fc.property(documentText, (text) => {
       const source = { name: "original", role: "original" } as const;
-      const [one, other] = [
+      const [parsed, other] = [
         parse(Buffer.from(text), source),
         parse(Buffer.from(reordered(JSON.parse(text))), source),
       ];
-      assert.equal(one.ok, other.ok);
-      if (one.ok && other.ok) {
+      assert.equal(parsed.ok, other.ok);
+      if (parsed.ok && other.ok) {
         assert.equal(
-          canonical(mergeAll({ original: one }, additionalWins)),
+          canonical(mergeAll({ original: parsed }, additionalWins)),
           canonical(mergeAll({ original: other }, additionalWins)),
         );
       }
@@ -121,7 +121,9 @@ const isPromoted = (
   { registry, from }: Readonly<{ registry: string; from: string }>,
 ): boolean =>
   identity(registry) === "docker.io" &&
-  !sources.find(({ id }) => id === from)?.accepted.entries.some((one) => one.registry === registry);
+  !sources
+    .find(({ id }) => id === from)
+    ?.accepted.entries.some((entry) => entry.registry === registry);
 
 /**
  * Images → the credentials that the kubelet tries. It does not try the key of docker login if there
@@ -154,18 +156,20 @@ test("H9: gives each registry the credentials of the highest source, or of the o
         const prefers = policy.conflicts === "original" && original.tried.has(images);
         const highest = prefers ? original : offers[0];
         const same = ({ tried }: (typeof had)[number]) =>
-          [...(tried.get(images) ?? [])].every((one) => credentials.has(one));
+          [...(tried.get(images) ?? [])].every((credential) => credentials.has(credential));
         assert.ok(highest !== undefined && same(highest));
         if (credentials.size > 1) twins += 1;
         // Only an original can have several credentials for the same images. Even if the highest
         // source has only one of these credentials, the merge writes all of them.
         const all = credentials.size > 1 ? original : highest;
         assert.deepEqual(credentials, all.tried.get(images));
-        const lost = offers.filter((one) => !same(one)).map(({ id }) => id);
-        for (const entry of merged.entries.filter((one) => imagesOf(one.registry) === images)) {
+        const lost = offers.filter((offer) => !same(offer)).map(({ id }) => id);
+        for (const entry of merged.entries.filter(
+          (mergedEntry) => imagesOf(mergedEntry.registry) === images,
+        )) {
           assert.deepEqual(entry.shadows, lost);
           assert.equal(sourcesOf(merged)[entry.registry], entry.from);
-          assert.ok(offers.some((one) => one.id === entry.from && same(one)));
+          assert.ok(offers.some((offer) => offer.id === entry.from && same(offer)));
         }
       }
     }),
@@ -213,7 +217,9 @@ test("lets the kubelet try the Docker Hub credentials that displace an entry for
       const tries = match(keyed, "docker.io/library/nginx").tries.flat();
       if (entries.some(({ registry }) => isHubLogin(registry))) displaced += 1;
       for (const credential of triedOf(entries).get("docker.io") ?? [])
-        assert.ok(tries.some((one) => JSON.stringify(one.credential.entry()) === credential));
+        assert.ok(
+          tries.some((attempt) => JSON.stringify(attempt.credential.entry()) === credential),
+        );
     }),
     { numRuns: 1000 },
   );
@@ -224,8 +230,8 @@ test("keeps an entry unchanged when a source above the entry's own source is wit
   fc.assert(
     fc.property(ranked, policies, fc.nat(), (sources, policy, choice) => {
       const gone = choice % (sources.length - 1);
-      const [before, after] = [sources, sources.toSpliced(gone, 1)].map((left) =>
-        mergeAll(left, policy).entries.map(({ registry, credential, from }) => ({
+      const [before, after] = [sources, sources.toSpliced(gone, 1)].map((remaining) =>
+        mergeAll(remaining, policy).entries.map(({ registry, credential, from }) => ({
           registry,
           from,
           entry: credential.entry(),
@@ -249,10 +255,10 @@ test("attributes an entry to the original if all sources have the same credentia
       const { entries } = mergeAll(sources, policy);
       for (const [images, offers] of offersOf(sources)) {
         const original = offers.find(isOriginal);
-        if (original === undefined || !offers.every((one) => agree(one, original))) continue;
+        if (original === undefined || !offers.every((offer) => agree(offer, original))) continue;
         shared += Number(offers.length > 1);
         for (const { registry, credential } of original.all) {
-          const written = entries.find((one) => one.registry === registry);
+          const written = entries.find((entry) => entry.registry === registry);
           assert.ok(written !== undefined && written.credential.equals(credential), images);
           assert.equal(written.from, "original", registry);
         }
@@ -335,8 +341,8 @@ test("warns about every source that takes over an image from another source", ()
     fc.property(ranked, images, (sources, image) => {
       const first = firstOf(sources, image);
       if (first === undefined || first.from === "original") return;
-      const left = sources.filter(({ id }) => id !== first.from);
-      const before = firstOf(left, image);
+      const otherSources = sources.filter(({ id }) => id !== first.from);
+      const before = firstOf(otherSources, image);
       if (before === undefined) return;
       if (before.drawn.some(({ credential }) => credential.equals(first.credential))) return;
       // A source that lost its own registry already has a warning.
@@ -369,8 +375,8 @@ test("warns about every source that takes over an image from another source", ()
 /** Images that all of these keys might serve. */
 function probesOf(...keys: readonly string[]): string[] {
   const meant = keys.map((key) => (isHubLogin(key) ? "docker.io" : (identity(key) ?? "")));
-  const hosts = meant.map((one) => hostOf(one).replaceAll("*", "q"));
-  const paths = meant.map((one) => one.slice(hostOf(one).length));
+  const hosts = meant.map((registry) => hostOf(registry).replaceAll("*", "q"));
+  const paths = meant.map((registry) => registry.slice(hostOf(registry).length));
   return hosts.flatMap((host) =>
     paths.flatMap((path) => [`${host}${path}/zz`, `${host}${path}zz`]),
   );
@@ -431,12 +437,13 @@ test("serves a protected registry's images only with the original's credential",
       const original = sources.at(-1)?.accepted.entries ?? [];
       for (const { key } of match(read.entries, image).tries.flat()) {
         const { registry, from, credential } =
-          merged.entries.find((one) => one.registry === key) ?? assert.fail(key);
+          merged.entries.find((entry) => entry.registry === key) ?? assert.fail(key);
         if (from === "original") continue;
         assert.ok(
           original.some(
-            (one) =>
-              imagesOf(one.registry) === imagesOf(registry) && one.credential.equals(credential),
+            (entry) =>
+              imagesOf(entry.registry) === imagesOf(registry) &&
+              entry.credential.equals(credential),
           ),
           `${key} of ${from}`,
         );
@@ -532,16 +539,16 @@ test("prints no password, wherever it is in the document", () => {
 test("writes a key that means the same registry, and treats a registry as covering itself", () => {
   fc.assert(
     fc.property(registryKey, registryKey, (key, other) => {
-      const [one, two] = [identity(key), identity(other)];
-      if (one === undefined || two === undefined) return;
-      assert.equal(normalise(spelling(one)), one);
-      assert.equal(identity(spelling(one)), one);
-      assert.ok(covers(one, one) && overlaps(one, one));
-      assert.equal(overlaps(one, two), overlaps(two, one));
-      if (covers(one, two)) assert.ok(overlaps(one, two));
+      const [first, two] = [identity(key), identity(other)];
+      if (first === undefined || two === undefined) return;
+      assert.equal(normalise(spelling(first)), first);
+      assert.equal(identity(spelling(first)), first);
+      assert.ok(covers(first, first) && overlaps(first, first));
+      assert.equal(overlaps(first, two), overlaps(two, first));
+      if (covers(first, two)) assert.ok(overlaps(first, two));
       assert.equal(
-        hidesDockerHub(one),
-        one !== "index.docker.io" && covers(one, "index.docker.io"),
+        hidesDockerHub(first),
+        first !== "index.docker.io" && covers(first, "index.docker.io"),
       );
     }),
     { numRuns: 1000 },

@@ -95,8 +95,8 @@ for (const [change, why] of refused)
 test("docs/use/delivery-node.md shows the script, the configuration and an empty answer unchanged", () => {
   const page = new URL("../../docs/use/delivery-node.md", import.meta.url);
   const shown = readFileSync(page, "utf8").replaceAll(/^ +/gm, "");
-  for (const one of [script, providerConfig([], "All"), answerOf(new Map()).toString()])
-    assert.ok(shown.includes(one.replaceAll(/^ +/gm, "")), one);
+  for (const snippet of [script, providerConfig([], "All"), answerOf(new Map()).toString()])
+    assert.ok(shown.includes(snippet.replaceAll(/^ +/gm, "")), snippet);
 });
 
 test("refuses a configuration that is not JSON", () => {

@@ -48,16 +48,22 @@ export function judgeConfig(bytes: Uint8Array, scope: ProviderScope): JudgedProv
 }
 
 function judgeProvider(provider: JsonObject, scope: ProviderScope): JudgedProvider {
-  const known = ["name", "apiVersion", "matchImages", "defaultCacheDuration", "tokenAttributes"];
-  const stray = unknownIn(provider, known);
+  const fieldNames = [
+    "name",
+    "apiVersion",
+    "matchImages",
+    "defaultCacheDuration",
+    "tokenAttributes",
+  ];
+  const stray = unknownIn(provider, fieldNames);
   if (stray !== undefined) return no(`its provider: ${stray}`);
   if (provider["name"] !== providerName) return no(`its provider's name is not ${providerName}`);
   if (provider["apiVersion"] !== providerVersion)
     return no(`its provider's apiVersion is not ${providerVersion}`);
   if (provider["defaultCacheDuration"] !== "0s")
     return no("its provider's defaultCacheDuration is not 0s");
-  const wanted = scope === "Annotated" ? annotated : undefined;
-  if (!isSame(provider["tokenAttributes"], wanted))
+  const expected = scope === "Annotated" ? annotated : undefined;
+  if (!isSame(provider["tokenAttributes"], expected))
     return no(`its provider's tokenAttributes are not those of scope ${scope}`);
   const rows = provider["matchImages"];
   if (!Array.isArray(rows) || rows.length === 0 || !rows.every((row) => typeof row === "string"))
@@ -69,21 +75,21 @@ function no(why: string): JudgedProvider {
   return { ok: false, why };
 }
 
-function unknownIn(value: JsonObject, known: readonly string[]): string | undefined {
-  return Object.keys(value).every((name) => known.includes(name))
+function unknownIn(value: JsonObject, fieldNames: readonly string[]): string | undefined {
+  return Object.keys(value).every((name) => fieldNames.includes(name))
     ? undefined
-    : `it has a field besides ${known.join(", ")}`;
+    : `it has a field besides ${fieldNames.join(", ")}`;
 }
 
 /**
- * Whether a value equals the flat object `wanted`, whatever the order of its keys. Without
- * `wanted`: whether the value is absent.
+ * Whether a value equals the flat object `expected`, whatever the order of its keys. Without
+ * `expected`: whether the value is absent.
  */
-function isSame(value: Json | undefined, wanted: typeof annotated | undefined): boolean {
-  if (wanted === undefined) return value === undefined || value === null;
-  if (!isObject(value) || Object.keys(value).length !== Object.keys(wanted).length) return false;
-  return Object.entries(wanted).every(
-    ([name, one]) => JSON.stringify(value[name]) === JSON.stringify(one),
+function isSame(value: Json | undefined, expected: typeof annotated | undefined): boolean {
+  if (expected === undefined) return value === undefined || value === null;
+  if (!isObject(value) || Object.keys(value).length !== Object.keys(expected).length) return false;
+  return Object.entries(expected).every(
+    ([name, expectedValue]) => JSON.stringify(value[name]) === JSON.stringify(expectedValue),
   );
 }
 

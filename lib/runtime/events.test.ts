@@ -34,9 +34,9 @@ function setUp(refuse: (body: Sent) => number = () => 0) {
     announcer({
       cluster,
       component: "test",
-      reported: (one) => logged.push(one),
-      sent: (one) => announced.push(one),
-      dropped: (one, why) => dropped.push(`${one.message}: ${why}`),
+      reported: (event) => logged.push(event),
+      sent: (event) => announced.push(event),
+      dropped: (event, why) => dropped.push(`${event.message}: ${why}`),
       now: () => new Date(clock.time),
       pause: async () => {},
     });
@@ -59,9 +59,9 @@ const secret = about({ uid: "u1", resourceVersion: "5" });
 test("creates one Event for a repeated report, even by another controller or after a restart", async () => {
   const { another, created, announced } = setUp();
   const [first, second] = [another(), another()];
-  for (const one of [first, first, second]) {
-    one.announce(notice, secret);
-    await one.idle();
+  for (const reporter of [first, first, second]) {
+    reporter.announce(notice, secret);
+    await reporter.idle();
   }
   assert.equal(created.length, 1);
   assert.equal(announced.length, 1);

@@ -14,11 +14,11 @@ export async function writeFinalizer<T extends Finalized>(
   path: string,
   object: T,
   finalizer: string,
-  wanted: boolean,
+  isNeeded: boolean,
 ): Promise<T> {
   const { uid = "", resourceVersion = "", finalizers: all = [] } = object.metadata;
-  if (all.includes(finalizer) === wanted) return object;
+  if (all.includes(finalizer) === isNeeded) return object;
   const others = all.filter((name) => name !== finalizer);
-  const finalizers = wanted ? [...others, finalizer] : others;
+  const finalizers = isNeeded ? [...others, finalizer] : others;
   return await cluster.patch<T>(path, { metadata: { uid, resourceVersion, finalizers } });
 }

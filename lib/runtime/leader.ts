@@ -58,7 +58,7 @@ export function createLeader({
 }: Options): Leader {
   const { promise: elected, resolve: elect } = Promise.withResolvers<void>();
   let role: "standby" | "leader" | "over" = "standby";
-  let found: FoundLease | undefined;
+  let liveLease: FoundLease | undefined;
   let watched: WatchedLease | undefined;
   let renewed = 0;
   let lastHolder = "";
@@ -71,7 +71,7 @@ export function createLeader({
   };
   const write = async (holderName: string) =>
     readLease(
-      await cluster.apply<V1Lease>(path, heldBy(holderName, found, now(), leaseName), options),
+      await cluster.apply<V1Lease>(path, heldBy(holderName, liveLease, now(), leaseName), options),
     );
 
   function announce(name: string): void {
@@ -96,16 +96,16 @@ export function createLeader({
    */
   async function take(): Promise<void> {
     const sent = clock();
-    found = await write(me);
+    liveLease = await write(me);
     renewed = sent;
   }
 
   async function challenge(): Promise<number> {
-    found = await read();
-    const { watched: seen, take: free, again } = watch(watched, found, me, clock());
+    liveLease = await read();
+    const { watched: seen, take: free, again } = watch(watched, liveLease, me, clock());
     watched = seen;
     if (!free) {
-      announce(found?.holder ?? "");
+      announce(liveLease?.holder ?? "");
       return again;
     }
     await take();
@@ -124,9 +124,9 @@ export function createLeader({
     } catch (error) {
       if (!(error instanceof ApiError) || (error.status !== 409 && error.status !== 404))
         throw error;
-      found = await read();
-      if (afterConflict(found, me) === "renew") return 0.1;
-      end(`taken by ${found?.holder ?? ""}`);
+      liveLease = await read();
+      if (afterConflict(liveLease, me) === "renew") return 0.1;
+      end(`taken by ${liveLease?.holder ?? ""}`);
       return lease.retry;
     }
   }

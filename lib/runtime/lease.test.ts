@@ -67,8 +67,8 @@ const standbys: Readonly<Record<string, readonly Row[]>> = {
 for (const [sentence, rows] of Object.entries(standbys)) {
   test(`a standby ${sentence}`, () => {
     let watched: WatchedLease | undefined;
-    for (const [now, found, take] of rows) {
-      const look = watch(watched, found, "me", now);
+    for (const [now, liveLease, take] of rows) {
+      const look = watch(watched, liveLease, "me", now);
       assert.equal(look.take, take, `at ${now} s`);
       assert.ok(look.again > 0 && look.again <= lease.look);
       watched = look.watched;
@@ -111,9 +111,9 @@ const conflicts: readonly (readonly [
   ["another client emptied the Lease", lent("", "1"), "renew"],
   ["another process holds the Lease", lent("b", "1"), "end"],
 ];
-for (const [sentence, found, answer] of conflicts)
+for (const [sentence, liveLease, answer] of conflicts)
   test(`a renewal is refused because ${sentence}: ${answer}`, () =>
-    assert.equal(afterConflict(found, "me"), answer));
+    assert.equal(afterConflict(liveLease, "me"), answer));
 
 const now = new Date("2026-11-23T10:00:00.123Z");
 

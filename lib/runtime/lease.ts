@@ -80,18 +80,24 @@ export type LeaseObservation = Readonly<{ watched: WatchedLease; take: boolean; 
  */
 export function watch(
   before: WatchedLease | undefined,
-  found: FoundLease | undefined,
+  liveLease: FoundLease | undefined,
   me: string,
   now: number,
 ): LeaseObservation {
   const renewal =
-    found === undefined ? "" : `${found.holder} ${found.transitions} ${found.renewed}`;
+    liveLease === undefined
+      ? ""
+      : `${liveLease.holder} ${liveLease.transitions} ${liveLease.renewed}`;
   const passed = Math.min(Math.max(0, now - (before?.at ?? now)), 2 * lease.look);
   const silent = before?.renewal === renewal ? before.silent + passed : 0;
   const watched = { renewal, silent, at: now };
-  const free = found === undefined || found.holder === "" || found.holder === me;
-  const left = found === undefined ? 0 : found.seconds - silent;
-  return { watched, take: free || left <= 0, again: Math.min(lease.look, Math.max(left, 0.1)) };
+  const free = liveLease === undefined || liveLease.holder === "" || liveLease.holder === me;
+  const remaining = liveLease === undefined ? 0 : liveLease.seconds - silent;
+  return {
+    watched,
+    take: free || remaining <= 0,
+    again: Math.min(lease.look, Math.max(remaining, 0.1)),
+  };
 }
 
 /**
@@ -103,33 +109,35 @@ export function holds(renewed: number, now: number): boolean {
 }
 
 /** The next step after a renewal was refused because the Lease has changed since our last write. */
-export function afterConflict(found: FoundLease | undefined, me: string): "renew" | "end" {
-  return found === undefined || found.holder === "" || found.holder === me ? "renew" : "end";
+export function afterConflict(liveLease: FoundLease | undefined, me: string): "renew" | "end" {
+  return liveLease === undefined || liveLease.holder === "" || liveLease.holder === me
+    ? "renew"
+    : "end";
 }
 
 /**
- * The Lease to write: `found` with this `holder` (empty: the Lease becomes free). Without `found`,
- * the write can only create the Lease.
+ * The Lease to write: `liveLease` with this `holder` (empty: the Lease becomes free). Without
+ * `liveLease`, the write can only create the Lease.
  */
 export function heldBy(
   holder: string,
-  found: FoundLease | undefined,
+  liveLease: FoundLease | undefined,
   now: Date,
   name: string,
 ): V1Lease {
   const stamp = now.toISOString().replace("Z", "000Z"); // microseconds, as the API requires
-  const changes = holder !== "" && found?.holder !== holder;
+  const changes = holder !== "" && liveLease?.holder !== holder;
   const spec = {
     holderIdentity: holder,
     leaseDurationSeconds: lease.duration,
-    acquireTime: changes ? stamp : (found?.acquired ?? stamp),
+    acquireTime: changes ? stamp : (liveLease?.acquired ?? stamp),
     renewTime: stamp,
-    leaseTransitions: Math.min((found?.transitions ?? 0) + (changes ? 1 : 0), mostTransitions),
+    leaseTransitions: Math.min((liveLease?.transitions ?? 0) + (changes ? 1 : 0), mostTransitions),
   };
   const version =
-    found === undefined
+    liveLease === undefined
       ? { resourceVersion: newborn }
-      : { uid: found.uid, resourceVersion: found.version };
+      : { uid: liveLease.uid, resourceVersion: liveLease.version };
   const metadata = { name, ...version };
   // On the wire, times are text, although the client's types declare a Date.
   return {

@@ -23,10 +23,10 @@ export function openLog(level: string, to: DestinationStream = standardOutput())
         .map(helpIn)
         .find((link) => link !== undefined);
       if (help === undefined) return method.apply(this, args);
-      const given = typeof fields === "object" ? [fields, ...rest] : [{}, fields, ...rest];
+      const fullArgs = typeof fields === "object" ? [fields, ...rest] : [{}, fields, ...rest];
       return method.apply(this, [
-        { ...(given[0] as object), help },
-        ...given.slice(1),
+        { ...(fullArgs[0] as object), help },
+        ...fullArgs.slice(1),
       ] as typeof args);
     },
   };

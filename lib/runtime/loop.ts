@@ -11,8 +11,8 @@ import { backoff } from "#kube/client/retry.ts";
 export type Again = Readonly<{ seconds: number }>;
 
 /** The earlier of two; undefined if neither is set. */
-export function sooner(one: Again | undefined, other: Again | undefined): Again | undefined {
-  return one && other ? { seconds: Math.min(one.seconds, other.seconds) } : (one ?? other);
+export function sooner(again: Again | undefined, other: Again | undefined): Again | undefined {
+  return again && other ? { seconds: Math.min(again.seconds, other.seconds) } : (again ?? other);
 }
 
 /**

@@ -12,7 +12,7 @@ export function reminder(clock: () => number = () => performance.now()): (why: s
     const now = clock();
     if (now - (last.get(why) ?? Number.NEGATIVE_INFINITY) < minute) return false;
     // Deletes entries that are older than a minute. Their reasons are due again anyway.
-    for (const [one, time] of last) if (now - time >= minute) last.delete(one);
+    for (const [reason, time] of last) if (now - time >= minute) last.delete(reason);
     last.set(why, now);
     return true;
   };

@@ -57,5 +57,7 @@ export function openRemote({ file, flag, log, connected, moved }: Options): Clus
 function accessIn(file: string, flag: string): Access {
   const read = readKubeconfig(readFileSync(file), flag);
   if (read.ok) return read.access;
-  throw new Error(read.problems.map((one) => `${one.code} ${formatProblem(one)}`).join("\n"));
+  throw new Error(
+    read.problems.map((problem) => `${problem.code} ${formatProblem(problem)}`).join("\n"),
+  );
 }

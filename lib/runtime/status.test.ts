@@ -24,13 +24,13 @@ function bench(...errors: readonly Error[]) {
   const sent: { revision: number | undefined; path: string; uid: string; manager: string }[] = [];
   const failed: string[] = [];
   const pauses: { milliseconds: number; end: () => void }[] = [];
-  const left = [...errors];
+  const remainingErrors = [...errors];
   const answers: GlobalPullSecret[] = [];
   const apply = async (path: string, body: object, { manager }: { manager: string }) => {
     const applied = body as GlobalPullSecret;
     const { metadata, status: said } = applied;
     sent.push({ revision: said?.revision?.inForce, path, uid: metadata.uid ?? "", manager });
-    const error = left.shift();
+    const error = remainingErrors.shift();
     if (error !== undefined) throw error;
     const resourceVersion = String(100 + answers.length);
     const answer = { ...applied, metadata: { ...metadata, resourceVersion } };
@@ -137,7 +137,7 @@ const shown: readonly (readonly [
   ["what someone else wrote after us", status(9), "101", 1, true],
   ["our status in a later version of the object, whose spec changed", status(1), "101", 600, false],
 ];
-for (const [what, found, version, seconds, written] of shown)
+for (const [what, shownStatus, version, seconds, written] of shown)
   test(`the object's status is ${what}: it is ${written ? "" : "not "}written again`, async () => {
     const { writer, sent, pauses, flush, answers, clock } = bench();
     writer.write(object(), status(1));
@@ -147,7 +147,7 @@ for (const [what, found, version, seconds, written] of shown)
     assert.equal(answers.length, 1);
     clock.milliseconds += seconds * 1000;
     const metadata = { ...object().metadata, resourceVersion: version };
-    writer.write({ ...object(), metadata, status: found }, status(1));
+    writer.write({ ...object(), metadata, status: shownStatus }, status(1));
     await flush();
     assert.equal(sent.length, written ? 2 : 1);
   });

@@ -58,7 +58,7 @@ type Options<Status> = StatusPlace &
   Readonly<{
     failed: (error: Error) => void;
     /** True if the shown status needs no write. A foreign object's status has more than ours. */
-    isShown?: (shown: Status | undefined, wanted: Status | undefined) => boolean;
+    isShown?: (shown: Status | undefined, ours: Status | undefined) => boolean;
     now?: () => number;
     pause?: (milliseconds: number) => Promise<void>;
   }>;

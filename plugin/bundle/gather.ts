@@ -35,22 +35,22 @@ export async function gather(cluster: Cluster): Promise<object> {
   const missing: Missing[] = [];
   const tried = async <T>(what: string, read: () => Promise<T>): Promise<T | undefined> => {
     try {
-      const found = await read();
-      if (found === undefined) missing.push({ what, why: "not found" });
-      return found;
+      const result = await read();
+      if (result === undefined) missing.push({ what, why: "not found" });
+      return result;
     } catch (error) {
       if (!(error instanceof ApiError) || error.status === 0 || error.status === 401) throw error;
       missing.push({ what, why: error.message });
       return undefined;
     }
   };
-  const one = <T>(what: string, path: string) => tried(what, () => cluster.get<T>(path));
+  const readObject = <T>(what: string, path: string) => tried(what, () => cluster.get<T>(path));
   const many = <T>(what: string, path: string) => tried(what, () => listOf<T>(cluster, path));
 
-  const object = await one<GlobalPullSecret>("globalpullsecret", globalPullSecretPath);
+  const object = await readObject<GlobalPullSecret>("globalpullsecret", globalPullSecretPath);
   const [controller, agents, pods, nodes, events] = await Promise.all([
-    one<V1Deployment>("deployment", deployment.path),
-    one<V1DaemonSet>("daemonset", owned.daemonSet),
+    readObject<V1Deployment>("deployment", deployment.path),
+    readObject<V1DaemonSet>("daemonset", owned.daemonSet),
     many<V1Pod>("pods", collections.pods),
     many<V1Node>("nodes", collections.nodes),
     many<CoreV1Event>("events", collections.events),
@@ -61,7 +61,7 @@ export async function gather(cluster: Cluster): Promise<object> {
     stateSecretName,
   ];
   const secrets = await Promise.all(
-    names.map((name) => one<V1Secret>(`secret ${name}`, secretPath(name))),
+    names.map((name) => readObject<V1Secret>(`secret ${name}`, secretPath(name))),
   );
   const ours = new Set([...names, "cluster"]);
   const conditions = object?.status?.conditions ?? [];
@@ -96,9 +96,9 @@ function countOf(texts: readonly string[] = []): Readonly<Record<string, number>
 }
 
 async function listOf<T>(cluster: Cluster, path: string): Promise<T[]> {
-  const found: T[] = [];
-  await cluster.pages<T>(path, {}, (items) => void found.push(...items));
-  return found;
+  const objects: T[] = [];
+  await cluster.pages<T>(path, {}, (items) => void objects.push(...items));
+  return objects;
 }
 
 const isOfOurs = (name = ""): boolean =>
@@ -121,7 +121,7 @@ function namesIn({
   nodes = [],
   events = [],
 }: Bundle): ReadonlySet<string> {
-  const found = [
+  const names = [
     ...pods.flatMap(({ metadata, containers }) => [
       metadata.name,
       ...containers.map((c) => c.image),
@@ -132,7 +132,7 @@ function namesIn({
     // nodes.
     ...(globalPullSecret?.status?.failures ?? []).map(({ node }) => node),
   ];
-  const texts = found.filter((text) => typeof text === "string");
+  const texts = names.filter((text) => typeof text === "string");
   return new Set([...texts, ...texts.flatMap((text) => text.split(/[\s()]+/))]);
 }
 
@@ -178,7 +178,7 @@ const templateOf = ({ metadata, spec }: V1PodTemplateSpec) => ({
       image,
       command,
       args,
-      env: env.map((one) => one.name),
+      env: env.map((variable) => variable.name),
       resources,
     }),
   ),
@@ -242,13 +242,13 @@ const nodeOf = ({ metadata, spec, status }: V1Node) => ({
   architecture: status?.nodeInfo?.architecture,
 });
 
-const eventOf = (one: CoreV1Event) => ({
-  about: `${one.involvedObject.kind}/${one.involvedObject.name}`,
-  type: one.type,
-  reason: one.reason,
-  message: one.message,
-  count: one.series?.count ?? one.count,
-  last: one.series?.lastObservedTime ?? one.lastTimestamp ?? one.eventTime,
+const eventOf = (event: CoreV1Event) => ({
+  about: `${event.involvedObject.kind}/${event.involvedObject.name}`,
+  type: event.type,
+  reason: event.reason,
+  message: event.message,
+  count: event.series?.count ?? event.count,
+  last: event.series?.lastObservedTime ?? event.lastTimestamp ?? event.eventTime,
 });
 
 /** A Secret without its content and without the size of its content. */

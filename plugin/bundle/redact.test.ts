@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { redactAll, redactText } from "./redact.ts";
 
-const known = {
+const terms = {
   names: new Set(["ip-10-0-3f7a.internal", "k8s.example", "registry.example/gps@sha256:0a1b"]),
   secrets: ["correct-horse"],
 };
@@ -41,12 +41,12 @@ const cases: readonly (readonly [text: string, shown: string])[] = [
   ["b".repeat(40), "[redacted]"],
 ];
 for (const [text, shown] of cases)
-  test(`shows "${text}" as "${shown}"`, () => assert.equal(redactText(text, known), shown));
+  test(`shows "${text}" as "${shown}"`, () => assert.equal(redactText(text, terms), shown));
 
 test("redacts a known credential in any text", () => {
   const some = fc
     .string({ minLength: 4, maxLength: 20 })
-    .filter((one) => !"[redacted]".includes(one));
+    .filter((secret) => !"[redacted]".includes(secret));
   fc.assert(
     fc.property(some, fc.string(), fc.string(), (secret, before, after) => {
       const text = redactText(`${before}${secret}${after}`, {
@@ -59,7 +59,7 @@ test("redacts a known credential in any text", () => {
 });
 
 test("redacts every text in a value, but no field names", () => {
-  assert.deepEqual(redactAll({ s3cret: ["pl4nted", 7, true, null] }, known), {
+  assert.deepEqual(redactAll({ s3cret: ["pl4nted", 7, true, null] }, terms), {
     s3cret: ["[redacted]", 7, true, null],
   });
 });

@@ -42,7 +42,7 @@ const longestWord = 32;
 
 export function redactText(text: string, { names, secrets }: Known): string {
   return secrets
-    .reduce((left, one) => left.replaceAll(one, redacted), text)
+    .reduce((masked, secret) => masked.replaceAll(secret, redacted), text)
     .replace(userinfo, `//${redacted}@`)
     .replace(announced, `$1${redacted}`)
     .split(/([\s"'`,;()|=]+)/)
@@ -60,8 +60,8 @@ function isPlain(word: string, names: ReadonlySet<string>): boolean {
 const isWord = (part: string): boolean => part.length <= longestWord && letters.test(part);
 
 /** Redacts every text in a value, but no field names. */
-export function redactAll<T>(value: T, known: Known): T {
-  const each = (_: string, one: unknown) =>
-    typeof one === "string" ? redactText(one, known) : one;
+export function redactAll<T>(value: T, terms: Known): T {
+  const each = (_: string, field: unknown) =>
+    typeof field === "string" ? redactText(field, terms) : field;
   return JSON.parse(JSON.stringify(value), each) as T;
 }

@@ -127,10 +127,10 @@ export function sourceSecret(
   name = additionalSecretName,
 ): SourceSecret {
   const all = sourceSecrets(object);
-  const found = all.find(({ source }) => source === name);
-  if (found !== undefined) return found;
-  const known = all.map(({ source }) => source).join(", ");
-  throw new Misuse(`--source: no source of spec.sources has this name; give ${known}`);
+  const match = all.find(({ source }) => source === name);
+  if (match !== undefined) return match;
+  const names = all.map(({ source }) => source).join(", ");
+  throw new Misuse(`--source: no source of spec.sources has this name; give ${names}`);
 }
 
 export const secretPath = (name: string): string => `${collections.secrets}/${name}`;
@@ -141,8 +141,8 @@ export type SecretVersion = Readonly<{ version: string | undefined }> | "hidden"
 /** The resourceVersion of the Secret. Undefined if the Secret does not exist. */
 export async function versionOf(cluster: Cluster, secret: string): Promise<SecretVersion> {
   try {
-    const found = await cluster.get<V1Secret>(secretPath(secret), { as: "metadata" });
-    return { version: found?.metadata?.resourceVersion };
+    const object = await cluster.get<V1Secret>(secretPath(secret), { as: "metadata" });
+    return { version: object?.metadata?.resourceVersion };
   } catch (error) {
     if (error instanceof ApiError && error.status === 403) return "hidden";
     throw error;

@@ -79,7 +79,7 @@ function refuseDeclared(live: GlobalPullSecret | undefined, { state, annotations
  * earlier fields, because an apply removes every field of its manager that it does not contain.
  */
 function configuration(live: GlobalPullSecret | undefined, { state, annotations }: Change): object {
-  const kept = [retryAnnotation, withdrawNowAnnotation].flatMap((name) => {
+  const ownAnnotations = [retryAnnotation, withdrawNowAnnotation].flatMap((name) => {
     const ours = isDeclaredBy(manager, live?.metadata, ["metadata", "annotations", name]);
     return ours ? [[name, live?.metadata.annotations?.[name]] as const] : [];
   });
@@ -93,7 +93,7 @@ function configuration(live: GlobalPullSecret | undefined, { state, annotations 
     metadata: {
       name: globalPullSecretName,
       ...(live !== undefined && { resourceVersion: live.metadata.resourceVersion }),
-      annotations: { ...Object.fromEntries(kept), ...annotations },
+      annotations: { ...Object.fromEntries(ownAnnotations), ...annotations },
     },
     ...(managementState !== undefined && { spec: { managementState } }),
   };

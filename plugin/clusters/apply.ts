@@ -70,9 +70,9 @@ async function applied(cluster: Cluster, path: string, body: Manifest): Promise<
 async function held(cluster: Cluster, path: string, body: Manifest): Promise<Outcome["state"]> {
   const live = await cluster.get<KubernetesObject>(path);
   const how = { manager, force: true, dryRun: true };
-  const wanted = await cluster.apply<KubernetesObject>(path, marked(body, live), how);
+  const result = await cluster.apply<KubernetesObject>(path, marked(body, live), how);
   if (live === undefined) return "missing";
-  return isDeepStrictEqual(bare(live), bare(wanted)) ? "there" : "differs";
+  return isDeepStrictEqual(bare(live), bare(result)) ? "there" : "differs";
 }
 
 const mark = "globalpullsecret.io/applied";
@@ -93,8 +93,8 @@ function marked(body: Manifest, live: Named | undefined): Manifest {
 }
 
 function bare({ metadata = {}, ...rest }: KubernetesObject): object {
-  const { managedFields: _, resourceVersion: __, generation: ___, ...kept } = metadata;
-  return { ...rest, metadata: kept };
+  const { managedFields: _, resourceVersion: __, generation: ___, ...fields } = metadata;
+  return { ...rest, metadata: fields };
 }
 
 /** Whether the dry run failed because the object's namespace or kind does not exist. */

@@ -26,10 +26,10 @@ export async function routesTo(
   io: Io,
 ): Promise<readonly Route[]> {
   const joined = await joinedIn(host);
-  const known = joined.map(({ metadata }) => metadata.name ?? "");
-  const unknown = names.filter((name) => !known.includes(name));
+  const joinedNames = joined.map(({ metadata }) => metadata.name ?? "");
+  const unknown = names.filter((name) => !joinedNames.includes(name));
   if (unknown.length > 0)
-    throw new Misuse(`${unknown.join(", ")}: not joined; give ${known.join(", ") || "none"}`);
+    throw new Misuse(`${unknown.join(", ")}: not joined; give ${joinedNames.join(", ") || "none"}`);
   const contexts = new Set(await io.contexts(how.kubeconfig));
   return joined
     .filter(({ metadata }) => names.length === 0 || names.includes(metadata.name ?? ""))

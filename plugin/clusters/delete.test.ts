@@ -52,7 +52,7 @@ const identities: readonly Manifest[] = [
   { apiVersion: "v1", kind: "Secret", metadata: { name: "regcred", namespace: "web" } },
   { apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "web", namespace: "web" } },
 ];
-const manifests = identities.map((one, at) => Object.assign(one, fields[at]));
+const manifests = identities.map((identity, at) => Object.assign(identity, fields[at]));
 
 test("M13: deletes from two clusters the objects that it has applied there, the namespace last", async () => {
   const clusters = [memory(), memory()];
@@ -125,7 +125,7 @@ const table: readonly (readonly [
   [[], [], /was not applied/],
 ];
 for (const [managed, owners, why] of table)
-  test(`${why === undefined ? "deletes" : "keeps"} an object with ${owners.length} owners, managed by ${managed.map((one) => one.manager).join() || "no client"}`, () => {
+  test(`${why === undefined ? "deletes" : "keeps"} an object with ${owners.length} owners, managed by ${managed.map((entry) => entry.manager).join() || "no client"}`, () => {
     const said = whyKept({ managedFields: [...managed], ownerReferences: [...owners] });
     if (why === undefined) assert.equal(said, undefined);
     else assert.match(said ?? "", why);

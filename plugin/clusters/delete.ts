@@ -65,16 +65,18 @@ export function whyKept({
   managedFields = [],
   ownerReferences = [],
 }: Pick<V1ObjectMeta, "managedFields" | "ownerReferences">): string | undefined {
-  const applied = managedFields.some((one) => one.manager === manager && one.operation === "Apply");
+  const applied = managedFields.some(
+    (entry) => entry.manager === manager && entry.operation === "Apply",
+  );
   if (!applied) return "was not applied by this command; delete it with kubectl";
   const [owner] = ownerReferences;
   if (owner !== undefined) return `belongs to ${owner.kind} ${owner.name}; delete that`;
   const others = managedFields
     // We ignore managers of subresources such as status and scale, because other clients always
     // write these.
-    .filter((one) => (one.subresource ?? "") === "")
-    .map((one) => one.manager ?? "unknown")
-    .filter((one) => one !== manager && !completes.test(one));
+    .filter((entry) => (entry.subresource ?? "") === "")
+    .map((entry) => entry.manager ?? "unknown")
+    .filter((other) => other !== manager && !completes.test(other));
   return others.length > 0
     ? `is managed by ${[...new Set(others)].join(", ")}, too; delete it with kubectl`
     : undefined;

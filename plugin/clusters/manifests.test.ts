@@ -9,7 +9,7 @@ test("refuses a manifest that is not UTF-8", async () => {
   const ioOf = (bytes: Uint8Array) =>
     ({
       read: async () => bytes,
-      documents: async (one: string) => [JSON.parse(one)],
+      documents: async (content: string) => [JSON.parse(content)],
     }) as unknown as Io;
   assert.equal((await readManifests("-", ioOf(Buffer.from(text)))).length, 1);
   await assert.rejects(readManifests("-", ioOf(Buffer.from(text, "latin1"))), {

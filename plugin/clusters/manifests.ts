@@ -37,8 +37,8 @@ export async function readManifests(path: string, io: Io): Promise<readonly Mani
 
 function filesOf(path: string): readonly string[] {
   if (path === "-") return [path];
-  const there = statSync(path, { throwIfNoEntry: false });
-  if (there?.isDirectory() !== true) return [path];
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats?.isDirectory() !== true) return [path];
   const names = readdirSync(path).filter((name) => suffix.test(name));
   if (names.length > mostFiles) throw new Misuse(`${path}: more than ${mostFiles} files`);
   return names.toSorted().map((name) => join(path, name));
@@ -59,7 +59,7 @@ function objectsOf(value: unknown, where: string): readonly Manifest[] {
     items?: unknown;
   };
   if (kind === "List" && Array.isArray(items))
-    return items.flatMap((one, at) => objectsOf(one, `${where}, item ${at + 1}`));
+    return items.flatMap((item, at) => objectsOf(item, `${where}, item ${at + 1}`));
   const named = typeof metadata?.name === "string" && metadata.name !== "";
   if (typeof kind !== "string" || typeof apiVersion !== "string" || !named)
     throw new Refused(`${where}: has no apiVersion, kind and metadata.name; nothing is applied`);

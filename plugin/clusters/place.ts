@@ -51,17 +51,17 @@ export class Places {
 
   /** The object's path. Undefined if the API server does not serve the object's kind. */
   async find({ apiVersion, kind, metadata }: Manifest): Promise<Place | undefined> {
-    const found = (await this.#resources(apiVersion)).find(
-      (one) => one.kind === kind && !one.name.includes("/"),
+    const resource = (await this.#resources(apiVersion)).find(
+      (candidate) => candidate.kind === kind && !candidate.name.includes("/"),
     );
-    if (found === undefined) return undefined;
+    if (resource === undefined) return undefined;
     const { name } = metadata;
-    const namespace = found.namespaced ? (metadata.namespace ?? "default") : undefined;
+    const namespace = resource.namespaced ? (metadata.namespace ?? "default") : undefined;
     const [group = "", version] = apiVersion.split("/");
     const base = version === undefined ? `/api/${group}` : `/apis/${apiVersion}`;
     const where = namespace === undefined ? "" : `/namespaces/${encodeURIComponent(namespace)}`;
-    const path = `${base}${where}/${found.name}/${encodeURIComponent(name)}`;
-    const its = { path, resource: found.name, name };
+    const path = `${base}${where}/${resource.name}/${encodeURIComponent(name)}`;
+    const its = { path, resource: resource.name, name };
     const place = { ...its, group: version === undefined ? "" : group };
     return namespace === undefined ? place : { ...place, namespace };
   }
@@ -70,22 +70,22 @@ export class Places {
   async otherwise({ apiVersion, kind }: Manifest): Promise<string | undefined> {
     if (!apiVersion.includes("/")) return "a kind that is served";
     const [group] = apiVersion.split("/");
-    const found = await this.#cluster.get<Group>(`/apis/${group}`);
-    for (const { groupVersion } of found?.versions ?? []) {
+    const apiGroup = await this.#cluster.get<Group>(`/apis/${group}`);
+    for (const { groupVersion } of apiGroup?.versions ?? []) {
       const resources = await this.#resources(groupVersion);
-      if (resources.some((one) => one.kind === kind)) return groupVersion;
+      if (resources.some((resource) => resource.kind === kind)) return groupVersion;
     }
     return undefined;
   }
 
   async #resources(apiVersion: string): Promise<readonly Resource[]> {
-    const known = this.#known.get(apiVersion);
-    if (known !== undefined) return known;
+    const cached = this.#known.get(apiVersion);
+    if (cached !== undefined) return cached;
     if (!/^[-a-z0-9.]+(?:\/[a-z0-9]+)?$/.test(apiVersion)) return [];
     const path = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
-    const found = (await this.#cluster.get<Resources>(path))?.resources ?? [];
-    this.#known.set(apiVersion, found);
-    return found;
+    const resources = (await this.#cluster.get<Resources>(path))?.resources ?? [];
+    this.#known.set(apiVersion, resources);
+    return resources;
   }
 }
 

@@ -77,10 +77,10 @@ const withSecret = (name: string, place: ServerAddress) => ({
 
 /** The joined clusters, by name. Throws Refused if the host does not serve ClusterProfiles. */
 export async function joinedIn(host: Cluster): Promise<readonly ClusterProfile[]> {
-  const found: ClusterProfile[] = [];
+  const profiles: ClusterProfile[] = [];
   try {
     await host.pages<ClusterProfile>(clusterProfilesIn(clustersNamespace), {}, (page) => {
-      found.push(...page.filter(({ spec }) => spec.clusterManager.name === clusterManager));
+      profiles.push(...page.filter(({ spec }) => spec.clusterManager.name === clusterManager));
     });
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 404) throw error;
@@ -89,7 +89,7 @@ export async function joinedIn(host: Cluster): Promise<readonly ClusterProfile[]
         "CRD of SIG Multicluster's cluster inventory, and manifests/fleet",
     );
   }
-  return found.toSorted((a, b) => ((a.metadata.name ?? "") < (b.metadata.name ?? "") ? -1 : 1));
+  return profiles.toSorted((a, b) => ((a.metadata.name ?? "") < (b.metadata.name ?? "") ? -1 : 1));
 }
 
 export const idOf = ({ metadata }: ClusterProfile): string =>
@@ -97,8 +97,8 @@ export const idOf = ({ metadata }: ClusterProfile): string =>
 
 /** UID of namespace kube-system, which identifies a cluster. */
 export async function clusterId(cluster: Cluster): Promise<string> {
-  const found = await cluster.get<V1Namespace>(`/api/v1/namespaces/${namespace}`);
-  const uid = found?.metadata?.uid;
+  const object = await cluster.get<V1Namespace>(`/api/v1/namespaces/${namespace}`);
+  const uid = object?.metadata?.uid;
   if (uid === undefined) throw new Refused(`namespace/${namespace}: has no uid`);
   return uid;
 }

@@ -218,9 +218,12 @@ test("without --password-stdin, asks on the terminal for the password", async ()
 
 test("writes a password unchanged, even with a byte order mark", async () => {
   const cluster = clusterWith(undefined);
-  const given = "\ufeffp\u00e4ss";
-  assert.equal((await call(["add", "quay.io", ...login], { cluster, input: given })).code, 0);
-  const auth = Buffer.from(`robot:${given}`).toString("base64");
+  const markedPassword = "\ufeffp\u00e4ss";
+  assert.equal(
+    (await call(["add", "quay.io", ...login], { cluster, input: markedPassword })).code,
+    0,
+  );
+  const auth = Buffer.from(`robot:${markedPassword}`).toString("base64");
   assert.deepEqual(written(cluster), { auths: { "quay.io": { auth } } });
 });
 
@@ -270,9 +273,9 @@ const leftovers: readonly (readonly [left: object, code: string | undefined])[] 
   [{ "Quay.io": { auth: btoa("c:1") }, "a.io:0": { auth: btoa("x:y") } }, "the port is not"],
   [{ "a.io": { auth: btoa("u:p") }, "ghcr.io": {} }, undefined],
 ];
-for (const [left, why] of leftovers)
-  test(`\`remove\` deletes a Secret only if no useful entry is left: ${Object.keys(left).join()}`, async () => {
-    const auths = { "quay.io": { auth: btoa("leaked:1") }, ...left };
+for (const [leftoverAuths, why] of leftovers)
+  test(`\`remove\` deletes a Secret only if no useful entry is left: ${Object.keys(leftoverAuths).join()}`, async () => {
+    const auths = { "quay.io": { auth: btoa("leaked:1") }, ...leftoverAuths };
     const data = { ".dockerconfigjson": btoa(JSON.stringify({ auths })) };
     const cluster = clusterWith({ ...pullSecret({}), data });
     const asked: string[] = [];

@@ -93,10 +93,10 @@ export const check = command(
             documents: await documentsIn(file, await io.read(file, documentLimits.bytes), io),
             protection: protectionOf(undefined),
           };
-    const each = documents.map((one) => judge(one, protection));
-    const problems = each.flatMap((one) => one.problems);
-    const warnings = each.flatMap((one) => one.warnings);
-    const entries = each.flatMap((one) => one.entries);
+    const each = documents.map((document) => judge(document, protection));
+    const problems = each.flatMap((result) => result.problems);
+    const warnings = each.flatMap((result) => result.warnings);
+    const entries = each.flatMap((result) => result.entries);
     const asked = login && problems.length === 0;
     const outcomes = asked ? await logInToAll(entries, registrySeconds) : [];
     const registries = entries.map(({ registry }, at) => {
@@ -107,11 +107,16 @@ export const check = command(
     if (output === "github") io.out(annotations(file, problems, warnings));
     else {
       const listed = output === "text" ? [...problems, ...warnings] : [];
-      for (const one of listed) io.err(codedLine(one));
+      for (const issue of listed) io.err(codedLine(issue));
       if (listed.length > 0) io.err(explainedIn(listed));
-      const found = { problems: problems.map(findingOf), warnings: warnings.map(findingOf) };
+      const findings = { problems: problems.map(findingOf), warnings: warnings.map(findingOf) };
       if (accepted || output !== "text")
-        await print(output, { accepted, ...found, registries }, (one) => lines(one, io), io);
+        await print(
+          output,
+          { accepted, ...findings, registries },
+          (report) => lines(report, io),
+          io,
+        );
     }
     return !accepted || outcomes.some(({ answer }) => failures.has(answer)) ? 1 : 0;
   },
@@ -121,11 +126,11 @@ function judge(document: FoundDocument, protection: Protection): Examined {
   const { name, bytes } = document;
   // A tool will fill in the whole document later, so there is nothing to check now.
   if (isWholeTemplate(document)) return { entries: [], problems: [], warnings: [] };
-  const found = examine(bytes, protection, name);
-  if (found.problems.length > 0) return found;
-  if (found.entries.length > 0)
-    return { ...found, warnings: [...found.warnings, ...expiries(name, found)] };
-  return { ...found, warnings: [...found.warnings, problem("noRegistries", name, "auths")] };
+  const examined = examine(bytes, protection, name);
+  if (examined.problems.length > 0) return examined;
+  if (examined.entries.length > 0)
+    return { ...examined, warnings: [...examined.warnings, ...expiries(name, examined)] };
+  return { ...examined, warnings: [...examined.warnings, problem("noRegistries", name, "auths")] };
 }
 
 /**
@@ -158,8 +163,8 @@ function annotations(
     escape(text.replaceAll("%", "%25")).replaceAll("\r", "%0D").replaceAll("\n", "%0A");
   const property = (text: string) => value(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
   const at = file === undefined || file === "-" ? "" : `file=${property(file)},`;
-  const line = (level: string) => (one: Problem) =>
-    `::${level} ${at}title=${one.code}::${value(formatProblem(one))}\n`;
+  const line = (level: string) => (issue: Problem) =>
+    `::${level} ${at}title=${issue.code}::${value(formatProblem(issue))}\n`;
   return [...problems.map(line("error")), ...warnings.map(line("warning"))].join("");
 }
 

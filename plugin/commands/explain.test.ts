@@ -24,9 +24,9 @@ test("`explain` names the sources of an image's entries, in the kubelet's order,
   const fake = cluster();
   const { code, out, err } = await call(["explain", "quay.io/team/app:1"], { cluster: fake });
   assert.deepEqual([code, err], [0, ""]);
-  const [first = "", one = "", two = "", rest = "", other = ""] = out.split("\n");
+  const [first = "", firstTry = "", two = "", rest = "", other = ""] = out.split("\n");
   assert.equal(first, "quay.io/team/app:1 is pulled with, in this order:");
-  assert.match(one, /^ *1 +quay\.io\/team +of team-a, instead of original$/);
+  assert.match(firstTry, /^ *1 +quay\.io\/team +of team-a, instead of original$/);
   assert.match(two, /^ *2 +quay\.io +of original$/);
   assert.equal(rest, "not tried:");
   assert.match(other, /ghcr\.io +another host$/);
@@ -36,8 +36,8 @@ test("in mode CredentialProvider, lists the original's entries first, and shows 
   const mode = "CredentialProvider";
   const image = ["explain", "quay.io/team/app:1"];
   const all = await call(image, { cluster: cluster(0, { mode }) });
-  const [, one = "", two = ""] = all.out.split("\n");
-  assert.match(one, /^ *1 +quay\.io +of original$/);
+  const [, firstTry = "", two = ""] = all.out.split("\n");
+  assert.match(firstTry, /^ *1 +quay\.io +of original$/);
   assert.match(two, /^ *2 +quay\.io\/team +of team-a/);
   assert.equal(all.err, "");
   const scoped = { mode, credentialProvider: { scope: "Annotated" } } as const;

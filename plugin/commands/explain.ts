@@ -76,14 +76,17 @@ export const explain = command(
     const manifests = file === undefined ? undefined : await manifestsIn(file, io);
     const cluster = await io.reach(how);
     const usual = namespace ?? (await io.namespace(how));
-    const found = IMAGE === undefined ? (manifests ?? []) : [await objectAt(cluster, IMAGE, usual)];
+    const owners =
+      IMAGE === undefined ? (manifests ?? []) : [await objectAt(cluster, IMAGE, usual)];
     const facts = await Promise.all(
-      found.map((one) => gatherPod(cluster, one, namespace ?? one.metadata?.namespace ?? usual)),
+      owners.map((owner) =>
+        gatherPod(cluster, owner, namespace ?? owner.metadata?.namespace ?? usual),
+      ),
     );
     const now = Date.now();
     const paint = paintFor(io.terminal);
     const lines = (all: readonly PodAnswer[]) =>
-      all.flatMap((one) => podLines(one, paint, (at) => age(at, now)));
+      all.flatMap((answer) => podLines(answer, paint, (at) => age(at, now)));
     await print(output, facts.map(explainPod), lines, io);
     return 0;
   },
@@ -99,13 +102,13 @@ async function explainImage(
   const paint = paintFor(io.terminal);
   if (file === undefined) {
     const object = await readObject(await io.reach(how));
-    const found = explainObject(object, image);
-    if (found === undefined) throw notAnImage;
-    if (found.omitted > 0)
-      io.err(`status does not list ${found.omitted} registries; one of them may serve it, too`);
-    if (isScoped(object) && found.tries.some(({ source }) => source !== sourceIds.original))
+    const explained = explainObject(object, image);
+    if (explained === undefined) throw notAnImage;
+    if (explained.omitted > 0)
+      io.err(`status does not list ${explained.omitted} registries; one of them may serve it, too`);
+    if (isScoped(object) && explained.tries.some(({ source }) => source !== sourceIds.original))
       io.err(`other sources serve only pods whose ServiceAccount is annotated ${useAnnotation}`);
-    await print(output, found, (one) => supplied(one, paint), io);
+    await print(output, explained, (explanation) => supplied(explanation, paint), io);
     return 0;
   }
   const bytes = await readWhole(file, "the kubelet's config.json", io);
@@ -113,13 +116,14 @@ async function explainImage(
   if (answer === undefined) throw notAnImage;
   if (answer.dropped !== undefined)
     io.err(`${formatProblem(answer.dropped)} (the kubelet drops the whole file)`);
-  await print(output, answer.explanation, (one) => lines(one, paint), io);
+  await print(output, answer.explanation, (explanation) => lines(explanation, paint), io);
   return 0;
 }
 
-async function readWhole(file: string, wanted: string, io: Io): Promise<Uint8Array> {
+async function readWhole(file: string, expectedFile: string, io: Io): Promise<Uint8Array> {
   const bytes = await io.read(file, longestFile);
-  if (bytes.length > longestFile) throw new Misuse(`${file}: longer than 16 MiB; give ${wanted}`);
+  if (bytes.length > longestFile)
+    throw new Misuse(`${file}: longer than 16 MiB; give ${expectedFile}`);
   return bytes;
 }
 
@@ -128,17 +132,17 @@ async function manifestsIn(file: string, io: Io): Promise<PodOwner[]> {
   const bytes = await readWhole(file, "a manifest", io);
   // We drop the parser's error, because it can quote the file.
   const documents = await io.documents(Buffer.from(bytes).toString("utf8")).catch(() => []);
-  const found = ownersIn(documents);
-  if (found.length > 0) return found;
+  const owners = ownersIn(documents);
+  if (owners.length > 0) return owners;
   throw new Misuse(
     `${file}: no manifest of a pod or workload; give one, or IMAGE beside --file for a pull secret`,
   );
 }
 
 async function objectAt(cluster: Cluster, named: Named, namespace: string): Promise<PodOwner> {
-  const found = await cluster.get<PodOwner>(pathOf(named, namespace));
+  const owner = await cluster.get<PodOwner>(pathOf(named, namespace));
   // The API server omits `kind` in items of lists, so we add it.
-  if (found !== undefined) return { ...found, kind: named.kind.kind };
+  if (owner !== undefined) return { ...owner, kind: named.kind.kind };
   throw new Refused(
     `${named.text}: not found in namespace ${namespace}; give -n, or docker.io/${named.text} if ` +
       "you mean that image",
@@ -173,15 +177,17 @@ function lines({ image, tries, ignored }: Explanation, paint: Paint): string[] {
 }
 
 function linesOf({ image, tried, ignored }: Shown, paint: Paint, how: string): string[] {
-  const left = ignored.map(({ registry, reason }) => ["-", registry, reason]);
-  const shown = left.length > mostIgnored ? left.slice(0, mostIgnored) : left;
-  const more = left.length - shown.length;
+  const ignoredRows = ignored.map(({ registry, reason }) => ["-", registry, reason]);
+  const shown = ignoredRows.length > mostIgnored ? ignoredRows.slice(0, mostIgnored) : ignoredRows;
+  const more = ignoredRows.length - shown.length;
   const isServed = tried.length > 0;
   const pulled = isServed ? how : paint.doubt("without a credential");
   return [
     `${paint.strong(image)} is pulled ${pulled}`,
     ...columns(tried).map((line) => paint.good(line)),
-    ...(left.length === 0 ? [] : ["not tried:", ...columns(shown).map((one) => paint.faint(one))]),
+    ...(ignoredRows.length === 0
+      ? []
+      : ["not tried:", ...columns(shown).map((line) => paint.faint(line))]),
     ...(more > 0 ? [`  and ${more} more; -o json lists all`] : []),
   ];
 }

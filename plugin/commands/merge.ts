@@ -35,9 +35,9 @@ const oneInput: Rule<typeof flags> = ({ original, additional }) =>
 /**
  * Standard output often goes to logs, so we print credentials there only with --show-credentials.
  */
-const oneOutput: Rule<typeof flags> = (given) => {
-  const file = given["output-file"];
-  const show = given["show-credentials"];
+const oneOutput: Rule<typeof flags> = (values) => {
+  const file = values["output-file"];
+  const show = values["show-credentials"];
   if (file === undefined && show === false)
     return "--output-file: is missing; give a file, or --show-credentials to print credentials";
   if (file === "-") return "--output-file -: is not a file; give --show-credentials to print";
@@ -60,7 +60,8 @@ export const merge = command(
   },
   async ({ original, additional, conflicts, protect, "output-file": file }, io) => {
     const verdict = await judge({ original, additional }, { conflicts, protect }, io);
-    for (const one of verdict.ok ? verdict.warnings : verdict.problems) io.err(codedLine(one));
+    for (const problem of verdict.ok ? verdict.warnings : verdict.problems)
+      io.err(codedLine(problem));
     if (!verdict.ok) return 1;
     const text = `${verdict.document}\n`;
     if (file === undefined) io.out(text);

@@ -141,19 +141,19 @@ const reasons: readonly (readonly [
     /- +no +GPS337 +the node has no agent pod; .*kubectl describe daemonset .* \(50m ago\)$/,
   ],
 ];
-for (const [when, known, line] of reasons)
+for (const [when, facts, line] of reasons)
   test(`\`nodes\` shows the newest reason when ${when}`, async () => {
     const fake = new FakeCluster();
-    if (known.isPodless !== true) pod(fake, "n1", known.agent);
-    if (known.isSilent !== true) probe(fake, "n1", 513, ago(50));
+    if (facts.isPodless !== true) pod(fake, "n1", facts.agent);
+    if (facts.isSilent !== true) probe(fake, "n1", 513, ago(50));
     const path = `${collections.nodes}/n1`;
-    if (known.node !== undefined)
+    if (facts.node !== undefined)
       fake.objects.set(path, {
         metadata: { name: "n1" },
-        status: { conditions: [ready(known.node)] },
+        status: { conditions: [ready(facts.node)] },
       });
-    if (known.refused === true) fake.refusals.set(path, 403);
-    const failures = known.failure === undefined ? [] : [failure("n1", known.failure)];
+    if (facts.refused === true) fake.refusals.set(path, 403);
+    const failures = facts.failure === undefined ? [] : [failure("n1", facts.failure)];
     fake.objects.set(globalPullSecretPath, object({ status: { failures } }));
     const { code, out } = await call(["nodes"], { cluster: fake });
     assert.equal(code, 0);
@@ -197,8 +197,8 @@ async function watched(argv: readonly string[], terminal?: Terminal): Promise<st
   };
   fake.stream = async (_, __, signal, line) => {
     pod(fake, "n3", { ready: true });
-    const one = fake.objects.get(`${collections.pods}/n3`) as { metadata: object };
-    const object = { ...one, metadata: { ...one.metadata, resourceVersion: "101" } };
+    const stored = fake.objects.get(`${collections.pods}/n3`) as { metadata: object };
+    const object = { ...stored, metadata: { ...stored.metadata, resourceVersion: "101" } };
     line(JSON.stringify({ type: "MODIFIED", object }));
     await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
   };

@@ -44,17 +44,17 @@ export const nodes = command(
   },
   async ({ output, watch, "not-ready": onlyNotReady, ...how }, io) => {
     const cluster = await io.reach(how);
-    const wanted = (all: readonly NodeRow[]) =>
+    const select = (all: readonly NodeRow[]) =>
       onlyNotReady ? all.filter(({ ready }) => !ready) : all;
     if (watch) {
-      await watchNodes(cluster, wanted, io);
+      await watchNodes(cluster, select, io);
       return 0;
     }
     const { all, desired } = await find(
       cluster,
       await listOf<V1Pod>(cluster, collections.pods, query),
     );
-    await print(output, wanted(all), (shown) => table(shown, all, desired, io), io);
+    await print(output, select(all), (shown) => table(shown, all, desired, io), io);
     return 0;
   },
 );
@@ -116,7 +116,7 @@ function table(
   desired: number,
   io: Io,
 ): string[] {
-  const ready = all.filter((one) => one.ready).length;
+  const ready = all.filter((row) => row.ready).length;
   const more = desired - all.length;
   return [
     ...(shown.length === 0 && all.length > 0 ? [] : lines(shown, paintFor(io.terminal))),
@@ -135,16 +135,16 @@ const pauseMilliseconds = 1000;
 /** Shows the rows again at each change, until `signal` aborts. */
 async function watchNodes(
   cluster: Cluster,
-  wanted: (all: readonly NodeRow[]) => readonly NodeRow[],
+  select: (all: readonly NodeRow[]) => readonly NodeRow[],
   io: Io,
 ): Promise<void> {
   const { signal } = io;
-  const informer = new CollectionInformer(kept);
+  const informer = new CollectionInformer(trimPod);
   let shown = new Map<string, string>();
   const look = async (): Promise<void> => {
     const pods = [...informer.view.items.values()];
     const { all, desired } = await find(cluster, pods);
-    const rows = wanted(all);
+    const rows = select(all);
     // If the kubelet repeats an Event, only the time changes. We do not print this change.
     const now = new Map(rows.map((row) => [row.node, JSON.stringify({ ...row, since: "" })]));
     const isChanged = ({ node }: NodeRow) => shown.get(node) !== now.get(node);
@@ -178,7 +178,7 @@ async function watchNodes(
 }
 
 /** The fields of a pod that we show. 5,000 whole pods would take 50 MB. */
-function kept(object: V1Pod): V1Pod {
+function trimPod(object: V1Pod): V1Pod {
   const { name, uid, annotations = {} } = object.metadata ?? {};
   const { conditions = [], containerStatuses = [] } = object.status ?? {};
   const revision = annotations[revisionAnnotation];
@@ -199,9 +199,9 @@ async function listOf<T>(
   path: string,
   query: Readonly<Record<string, string>>,
 ): Promise<T[]> {
-  const found: T[] = [];
-  await cluster.pages<T>(path, query, (items) => void found.push(...items));
-  return found;
+  const objects: T[] = [];
+  await cluster.pages<T>(path, query, (items) => void objects.push(...items));
+  return objects;
 }
 
 function lines(rows: readonly NodeRow[], paint: Paint): string[] {

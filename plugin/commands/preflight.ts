@@ -25,12 +25,12 @@ export const preflight = command(
   },
   async ({ output, ...how }, io) => {
     const cluster = await io.reach(how);
-    const found = new Preflighter();
+    const preflighter = new Preflighter();
     await cluster.pages<V1Node>(collections.nodes, {}, (page) => {
-      for (const node of page) found.add(node);
+      for (const node of page) preflighter.add(node);
     });
-    const result = found.result();
-    await print(output, result, (one) => preflightLines(one, paintFor(io.terminal)), io);
+    const result = preflighter.result();
+    await print(output, result, (report) => preflightLines(report, paintFor(io.terminal)), io);
     return result.groups.some(({ modes }) => modes.length > 0) ? 0 : 1;
   },
 );

@@ -47,8 +47,9 @@ export const remove = command(
       },
     });
     for (const line of done.warnings) io.err(line);
-    const left = done.did === "deleted" ? "the Secret is deleted" : `registries: ${done.entries}`;
-    io.out(`${secret}: ${quote(REGISTRY)}: credential removed (${left})\n`);
+    const outcome =
+      done.did === "deleted" ? "the Secret is deleted" : `registries: ${done.entries}`;
+    io.out(`${secret}: ${quote(REGISTRY)}: credential removed (${outcome})\n`);
     io.out(`${waitFor(source, done.did === "deleted")}\n`);
     return 0;
   },

@@ -74,7 +74,7 @@ for (const scope of ["namespace-wide", "cluster-wide"])
     const annotations = text.match(/^ *sealedsecrets\.bitnami\.com.*$/gm);
     const reported = `sealedsecrets.bitnami.com/${scope}: "true"`;
     assert.deepEqual(
-      annotations?.map((one) => one.trim()),
+      annotations?.map((annotation) => annotation.trim()),
       [reported, reported],
     );
   });
@@ -115,13 +115,13 @@ test("does not change the files of other clusters when a cluster is added", asyn
 
 test("when a cluster's certificate has changed, writes nothing until --renewed confirms the change", async () => {
   await seal(both);
-  const [one, other] = [index().clusters["east"], index().clusters["west"]];
+  const [eastEntry, other] = [index().clusters["east"], index().clusters["west"]];
   const before = readFileSync(join(sealed, "west.yaml"), "utf8");
   const { code, err } = await seal("--cert east=west.pem --cert west=west.pem");
   assert.equal(code, 1);
   const [line = ""] = err.split("\n");
   assert.ok(line.startsWith(`east: has another certificate, ${other?.fingerprint} until `));
-  assert.ok(line.includes(` ${one?.fingerprint} until `) && line.endsWith("--renewed east"));
+  assert.ok(line.includes(` ${eastEntry?.fingerprint} until `) && line.endsWith("--renewed east"));
   assert.equal(readFileSync(join(sealed, "west.yaml"), "utf8"), before);
   assert.equal((await seal("--cert east=west.pem --renewed east")).code, 0);
   assert.equal(index().clusters["east"]?.fingerprint, other?.fingerprint);
@@ -230,12 +230,12 @@ test("accepts a Secret of any namespace, and writes its name and namespace as st
     rmSync(sealed, { recursive: true, force: true });
     assert.equal((await seal(`--cert east=east.pem --secret ${secret}`)).code, 0);
     const [namespace, name] = secret.split("/");
-    const made = load(readFileSync(join(sealed, "east.yaml"), "utf8")) as {
+    const manifest = load(readFileSync(join(sealed, "east.yaml"), "utf8")) as {
       metadata: object;
       spec: { template: { metadata: object } };
     };
-    assert.deepEqual(made.metadata, { name, namespace });
-    assert.deepEqual(made.spec.template.metadata, { name, namespace });
+    assert.deepEqual(manifest.metadata, { name, namespace });
+    assert.deepEqual(manifest.spec.template.metadata, { name, namespace });
     const other = await seal("--cert east=east.pem");
     assert.equal(other.code, 1, "this directory is for another Secret");
     assert.match(other.err, /^sealed: holds .*, strict; give the same --secret/);
@@ -328,7 +328,7 @@ const unsealable: readonly (readonly [what: string, manifest: object, wanted: Re
   ["with an invalid key", { stringData: { "a/b": "1" } }, /^"a\/b": is not a valid key/],
   ["without data", { data: {} }, /^data: is empty/],
 ];
-for (const [what, more, wanted] of unsealable)
+for (const [what, more, message] of unsealable)
   test(`refuses a manifest ${what}, and prints none of its values`, async () => {
     const manifest = {
       apiVersion: "v1",
@@ -339,5 +339,5 @@ for (const [what, more, wanted] of unsealable)
     const path = file(`${what.replaceAll(" ", "-")}.json`, JSON.stringify(manifest));
     const { code, err } = await call(`seal -f ${path} -o sealed ${both}`);
     assert.equal(code, 1);
-    assert.match(err, wanted);
+    assert.match(err, message);
   });

@@ -103,8 +103,8 @@ const flags = {
   },
 } as const satisfies Table;
 
-const oneTask: Rule<typeof flags> = ({ check, file, "output-directory": output, ...given }) => {
-  if (check === undefined && (given.cert ?? []).length + (given.cluster ?? []).length === 0)
+const oneTask: Rule<typeof flags> = ({ check, file, "output-directory": output, ...rest }) => {
+  if (check === undefined && (rest.cert ?? []).length + (rest.cluster ?? []).length === 0)
     return "--cert: is missing; give CLUSTER=FILE, or --cluster with a joined cluster";
   if (check !== undefined)
     return file !== undefined || output !== undefined
@@ -133,9 +133,9 @@ export const seal = command(
   },
   async ({ cert, check, file = "", "output-directory": output = "", ...how }, io) => {
     if (check !== undefined) {
-      const given = await readAll(cert, io);
+      const fileCertificates = await readAll(cert, io);
       const every = cert.length === 0 || how.cluster.length > 0;
-      return printStates(check, given, every ? await fetchAll(how, io) : [], io);
+      return printStates(check, fileCertificates, every ? await fetchAll(how, io) : [], io);
     }
     const fetched = how.cluster.length === 0 ? [] : await fetchAll(how, io);
     const certificates = withFetched(await readAll(cert, io), fetched);
@@ -168,10 +168,10 @@ export const seal = command(
   },
 );
 
-async function readAll(given: readonly Given[], io: Io): Promise<Record<string, Certificate>> {
+async function readAll(files: readonly Given[], io: Io): Promise<Record<string, Certificate>> {
   const certificates: Record<string, Certificate> = {};
   const now = new Date();
-  for (const { cluster: name, file } of given) {
+  for (const { cluster: name, file } of files) {
     if (Object.hasOwn(certificates, name)) throw new Misuse(`--cert ${name}: given 2 times`);
     const pem = await io.read(file, longestCertificate);
     certificates[name] = readCertificate(pem, `--cert ${name}`, now);
@@ -215,18 +215,18 @@ async function fetchAll(how: How, io: Io): Promise<readonly Fetched[]> {
  * all.
  */
 function withFetched(
-  given: Readonly<Record<string, Certificate>>,
+  fileCertificates: Readonly<Record<string, Certificate>>,
   fetched: readonly Fetched[],
 ): Record<string, Certificate> {
-  const all = { ...given };
-  const wrong = fetched.flatMap((one) =>
-    "why" in one ? `--cluster ${one.cluster}: ${one.why}` : [],
+  const all = { ...fileCertificates };
+  const wrong = fetched.flatMap((entry) =>
+    "why" in entry ? `--cluster ${entry.cluster}: ${entry.why}` : [],
   );
   if (wrong.length > 0) throw new Refused(wrong.join("\n"));
-  for (const one of fetched) {
-    if (Object.hasOwn(all, one.cluster))
-      throw new Misuse(`--cluster ${one.cluster}: is given by --cert already`);
-    if ("certificate" in one) all[one.cluster] = one.certificate;
+  for (const entry of fetched) {
+    if (Object.hasOwn(all, entry.cluster))
+      throw new Misuse(`--cluster ${entry.cluster}: is given by --cert already`);
+    if ("certificate" in entry) all[entry.cluster] = entry.certificate;
   }
   return all;
 }
@@ -242,10 +242,10 @@ function sharedLines(
   for (const [name, { fingerprint }] of Object.entries(all))
     clusters.set(fingerprint, [...(clusters.get(fingerprint) ?? []), name]);
   return [...clusters.values()]
-    .filter((one) => one.length > 1)
+    .filter((names) => names.length > 1)
     .map(
-      (one) =>
-        `warning: ${one.join(", ")}: have the same certificate, so each can open the other's ` +
+      (names) =>
+        `warning: ${names.join(", ")}: have the same certificate, so each can open the other's ` +
         "file; unless they share a key on purpose, give each its own certificate",
     );
 }
@@ -292,18 +292,18 @@ function refuseChanged(
 
 function printStates(
   directory: string,
-  given: Readonly<Record<string, Certificate>>,
+  fileCertificates: Readonly<Record<string, Certificate>>,
   fetched: readonly Fetched[],
   io: Io,
 ): 0 | 1 {
-  const unknown = fetched.filter((one) => "why" in one);
+  const unknown = fetched.filter((entry) => "why" in entry);
   for (const { cluster: name, why } of unknown) io.err(`${name}: ${why}`);
-  const known = fetched.filter((one) => "certificate" in one);
-  const certificates = withFetched(given, known);
+  const certified = fetched.filter((entry) => "certificate" in entry);
+  const certificates = withFetched(fileCertificates, certified);
   const index = indexOf(directory);
   if (index === undefined)
     throw new Refused(`${directory}: has no ${indexName}; seal into it first`);
-  const names = new Set(unknown.map((one) => one.cluster));
+  const names = new Set(unknown.map((entry) => entry.cluster));
   const verdicts = judge(index, clustersIn(directory), certificates, names);
   // We escape these names, because anyone who can commit to the folder can choose them.
   const rows = verdicts.map(({ cluster: name, state, sealedUntil }) =>

@@ -46,7 +46,12 @@ export const status = command(
       await followObject(cluster, { seconds: undefined, signal: io.signal, each });
       return 0;
     }
-    await print(output, withoutFields(object), (one) => statusLines(one, screen()), io);
+    await print(
+      output,
+      withoutFields(object),
+      (pullSecret) => statusLines(pullSecret, screen()),
+      io,
+    );
     return 0;
   },
 );
@@ -65,10 +70,10 @@ function show(object: GlobalPullSecret | undefined, screen: Screen, io: Io): und
     io.err("globalpullsecret/cluster: not found");
     return;
   }
-  const short = (one: GlobalPullSecret) => [
-    `${one.status?.nodes?.summary ?? "-"}\t${headline(one, screen.paint)}`,
+  const short = (pullSecret: GlobalPullSecret) => [
+    `${pullSecret.status?.nodes?.summary ?? "-"}\t${headline(pullSecret, screen.paint)}`,
   ];
-  const whole = (one: GlobalPullSecret) => statusLines(one, screen);
+  const whole = (pullSecret: GlobalPullSecret) => statusLines(pullSecret, screen);
   if (io.terminal === undefined) return void print("text", object, short, io);
   io.out(home);
   void print("text", object, whole, io);

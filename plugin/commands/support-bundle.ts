@@ -27,9 +27,9 @@ export const supportBundle = command(
     },
   },
   async ({ output, ...how }, io) => {
-    const made = { plugin, node: process.versions.node, at: new Date().toISOString() };
+    const creation = { plugin, node: process.versions.node, at: new Date().toISOString() };
     const gathered = await gather(await io.reach(how));
-    await print(output, { made, ...gathered }, () => [], io);
+    await print(output, { made: creation, ...gathered }, () => [], io);
     return 0;
   },
 );

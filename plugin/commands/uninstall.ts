@@ -81,7 +81,7 @@ function lines({ deleted, kept }: Answer): string[] {
   return [
     ...(deleted.length === 0
       ? ["nothing of the product is left"]
-      : deleted.map((one) => `${one} deleted`)),
+      : deleted.map((object) => `${object} deleted`)),
     `your own Secrets stay, if they exist: ${kept.join(", ")}`,
   ];
 }

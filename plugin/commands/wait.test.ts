@@ -113,12 +113,12 @@ const absent: readonly (readonly [reported: GlobalPullSecret, argv: string, code
 ];
 
 test("without a Secret, succeeds only if another source is in force, or with --deleted", async () => {
-  for (const [reported, argv, wanted] of absent) {
+  for (const [reported, argv, expectedCode] of absent) {
     const fake = new FakeCluster();
     fake.change(reported);
     const words = `wait --timeout 1s ${argv}`.trim().split(" ");
     const { code, err } = await call(words, { cluster: fake });
-    assert.equal(code, wanted, `${argv}: ${err}`);
+    assert.equal(code, expectedCode, `${argv}: ${err}`);
   }
 });
 

@@ -99,23 +99,26 @@ async function presentVersions(
   io: Io,
 ): Promise<readonly PresentSource[]> {
   const object = await peekObject(cluster);
-  const wanted = name === undefined ? sourceSecrets(object) : [sourceSecret(object, name)];
-  const found = await Promise.all(
-    wanted.map(async ({ source, secret }): Promise<PresentSource> => {
+  const sources = name === undefined ? sourceSecrets(object) : [sourceSecret(object, name)];
+  const presentSources = await Promise.all(
+    sources.map(async ({ source, secret }): Promise<PresentSource> => {
       const now = await versionOf(cluster, secret);
       return {
         source,
         version: now === "hidden" ? now : now.version,
-        before: object?.status?.sources?.find((one) => one.name === source)?.resourceVersion,
+        before: object?.status?.sources?.find((sourceStatus) => sourceStatus.name === source)
+          ?.resourceVersion,
         named: name !== undefined || source !== additionalSecretName,
       };
     }),
   );
-  const hidden = found.flatMap(({ source, version }) => (version === "hidden" ? [source] : []));
+  const hidden = presentSources.flatMap(({ source, version }) =>
+    version === "hidden" ? [source] : [],
+  );
   if (hidden.length > 0)
     io.err(
       `${hidden.join(", ")}: no right to get the Secret; waiting for Ready of the object, which may ` +
         "describe the previous version",
     );
-  return found;
+  return presentSources;
 }

@@ -10,7 +10,7 @@ import { complete } from "./complete.ts";
 function offered(line: string): readonly [words: string[], files: boolean] {
   const lines = complete(commands, line.split(" ")).trimEnd().split("\n");
   const last = lines.pop();
-  return [lines.map((one) => one.split("\t")[0] ?? ""), last === ":0"];
+  return [lines.map((row) => row.split("\t")[0] ?? ""), last === ":0"];
 }
 
 const cases: readonly (readonly [line: string, words: string[], files?: true])[] = [

@@ -39,15 +39,16 @@ export function complete(
   const { candidates, files } =
     others.length > 0
       ? only(
-          others.map((one) => [one, ""]),
+          others.map((other) => [other, ""]),
           word,
         )
       : next(commands, words.slice(0, -1), word);
   // kubectl and cobra's scripts read completions in this format: one completion per line, then a
   // directive.
-  return [...candidates.map((one) => `${one.join("\t").trimEnd()}\n`), `:${files ? 0 : 4}\n`].join(
-    "",
-  );
+  return [
+    ...candidates.map((candidate) => `${candidate.join("\t").trimEnd()}\n`),
+    `:${files ? 0 : 4}\n`,
+  ].join("");
 }
 
 /** Whether the next word can be a registry of the source's Secret. */
@@ -81,13 +82,14 @@ function next(commands: Commands, words: readonly string[], word: string): Next 
  */
 function namesAfter(commands: Commands, before: string): Candidate[] {
   const start = before === "" ? "" : `${before} `;
-  const found = new Map<string, string>();
+  const descriptions = new Map<string, string>();
   for (const [name, { what }] of Object.entries(commands)) {
     if (!name.startsWith(start)) continue;
     const [word = "", rest] = name.slice(start.length).split(" ");
-    if (rest === undefined || !found.has(word)) found.set(word, rest === undefined ? what : "");
+    if (rest === undefined || !descriptions.has(word))
+      descriptions.set(word, rest === undefined ? what : "");
   }
-  return [...found];
+  return [...descriptions];
 }
 
 type Row = readonly [name: string, flag: Flag];
@@ -102,9 +104,9 @@ function flagOf(rows: readonly Row[], word: string): Row | undefined {
 
 /** We do not offer a flag again if users can give it only once. */
 function flagsLeft(rows: readonly Row[], before: readonly string[]): Candidate[] {
-  const given = new Set(before.map((word) => flagOf(rows, word.replace(/=.*$/s, ""))?.[0]));
+  const usedFlags = new Set(before.map((word) => flagOf(rows, word.replace(/=.*$/s, ""))?.[0]));
   return rows
-    .filter((row) => isFlag(row) && (row[1].repeated || !given.has(row[0])))
+    .filter((row) => isFlag(row) && (row[1].repeated || !usedFlags.has(row[0])))
     .map(([name, { what }]) => [`--${name}`, what]);
 }
 
@@ -118,7 +120,7 @@ function operandsIn(rows: readonly Row[], before: readonly string[]): number {
 
 function valueOf({ read }: Flag, word: string): Next {
   if (read === knownRegistry) return { candidates: [], files: false, registries: true };
-  const choices = choicesOf(read).map((one) => [one, ""] as const);
+  const choices = choicesOf(read).map((choice) => [choice, ""] as const);
   return { ...only(choices, word), files: read === path };
 }
 
@@ -160,8 +162,8 @@ async function registriesFor(words: readonly string[], io: Io): Promise<readonly
     named === undefined
       ? additionalSecretName
       : sourceSecret(await peekObject(cluster), named).secret;
-  const found = await cluster.get<V1Secret>(secretPath(secret));
-  const text = Buffer.from(found?.data?.[".dockerconfigjson"] ?? "", "base64").toString("utf8");
+  const object = await cluster.get<V1Secret>(secretPath(secret));
+  const text = Buffer.from(object?.data?.[".dockerconfigjson"] ?? "", "base64").toString("utf8");
   const { auths = {} } = JSON.parse(text) as { auths?: object };
   return Object.keys(auths).filter((key) => redactKey(key) === key && !/\s/.test(key));
 }

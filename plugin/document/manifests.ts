@@ -40,8 +40,10 @@ export async function documentsIn(
   io: Pick<Io, "documents">,
 ): Promise<readonly FoundDocument[]> {
   const text = Buffer.from(bytes).toString("utf8");
-  const found = (await manifestsIn(text, io)).flatMap((one) => pullSecretOf(one, file));
-  return found.length > 0 ? found : [{ name: file, bytes, isTemplate: false }];
+  const documents = (await manifestsIn(text, io)).flatMap((manifest) =>
+    pullSecretOf(manifest, file),
+  );
+  return documents.length > 0 ? documents : [{ name: file, bytes, isTemplate: false }];
 }
 
 async function manifestsIn(text: string, io: Pick<Io, "documents">): Promise<Manifest[]> {
@@ -53,10 +55,10 @@ async function manifestsIn(text: string, io: Pick<Io, "documents">): Promise<Man
 }
 
 const flat = (documents: readonly unknown[]): Manifest[] =>
-  documents.flatMap((one): Manifest[] => {
-    if (typeof one !== "object" || one === null) return [];
-    const { items } = one as Manifest;
-    return Array.isArray(items) ? flat(items) : [one];
+  documents.flatMap((document): Manifest[] => {
+    if (typeof document !== "object" || document === null) return [];
+    const { items } = document as Manifest;
+    return Array.isArray(items) ? flat(items) : [document];
   });
 
 function pullSecretOf(manifest: Manifest, file: string): FoundDocument[] {

@@ -51,11 +51,11 @@ const attempts = 5;
  * entry would stay in force. Throws Refused and writes nothing if the controller would refuse the
  * result, or if another tool declares the content.
  */
-export async function rewrite(cluster: Cluster, wanted: DocumentRewrite): Promise<Rewritten> {
+export async function rewrite(cluster: Cluster, change: DocumentRewrite): Promise<Rewritten> {
   for (let attempt = 1; ; attempt += 1) {
-    const live = await cluster.get<V1Secret>(secretPath(wanted.secret));
+    const live = await cluster.get<V1Secret>(secretPath(change.secret));
     try {
-      return await write(cluster, live, wanted);
+      return await write(cluster, live, change);
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 409 || attempt === attempts) throw error;
     }
@@ -72,12 +72,12 @@ async function write(
   const before = Buffer.from(text ?? btoa("{}"), "base64");
   const edited = edit(before, registry, login, secret);
   if (!edited.ok) throw new Refused(edited.problems.map(codedLine).join("\n"));
-  const { document, entries, found } = edited;
-  if (login === undefined && !found)
+  const { document, entries, hadEntry } = edited;
+  if (login === undefined && !hadEntry)
     throw new Refused(`${secret}: has no entry for ${quote(registry)}; nothing is written`);
-  const left = parse(Buffer.from(document), { name: secret, role: "additional" });
-  if (live !== undefined && (left.ok ? entries === 0 : login === undefined && left.isIdle)) {
-    await beforeDeletion?.(left.ok ? [] : left.problems.map(codedLine));
+  const parsed = parse(Buffer.from(document), { name: secret, role: "additional" });
+  if (live !== undefined && (parsed.ok ? entries === 0 : login === undefined && parsed.isIdle)) {
+    await beforeDeletion?.(parsed.ok ? [] : parsed.problems.map(codedLine));
     const { uid = "", resourceVersion } = live.metadata ?? {};
     await cluster.remove(secretPath(secret), uid, resourceVersion);
     return { did: "deleted", entries, warnings: [] };
@@ -122,7 +122,7 @@ function newSecret(name: string, data: V1Secret["data"]): object {
 
 /** The edited document and the number of its entries, or why we cannot edit the document. */
 type Edited =
-  | Readonly<{ ok: true; document: string; entries: number; found: boolean }>
+  | Readonly<{ ok: true; document: string; entries: number; hadEntry: boolean }>
   | Readonly<{ ok: false; problems: readonly Problem[] }>;
 
 /** The user name must not contain a colon, because `auth` is the base64 of `user:password`. */
@@ -155,7 +155,7 @@ function edit(
     ok: true,
     document: JSON.stringify({ ...document, auths: after }),
     entries: Object.keys(after).length,
-    found: others.length < before.length,
+    hadEntry: others.length < before.length,
   };
 }
 

@@ -129,4 +129,4 @@ export const explainedIn = (problems: readonly Problem[]): string =>
 /**
  * One line for people. It begins with the problem's code, which docs/reference/errors.md explains.
  */
-export const codedLine = (one: Problem): string => `${one.code} ${formatProblem(one)}`;
+export const codedLine = (issue: Problem): string => `${issue.code} ${formatProblem(issue)}`;

@@ -8,19 +8,19 @@ const none = { server: undefined, "tls-server-name": undefined, "system-roots": 
 const at = (server: string) => ({ server, "certificate-authority-data": authority });
 
 test("uses the context's address unchanged", () => {
-  const found = { ...at("https://east.example:6443"), "tls-server-name": "kubernetes" };
-  assert.deepEqual(addressFor(found, none, "east"), found);
+  const address = { ...at("https://east.example:6443"), "tls-server-name": "kubernetes" };
+  assert.deepEqual(addressFor(address, none, "east"), address);
 });
 
 test("B02: accepts a context without a certificate authority only with --system-roots", () => {
-  const found = { server: "https://rancher.example/k8s/clusters/c-1" };
-  assert.deepEqual(addressFor(found, { ...none, "system-roots": true }, "east"), {
-    ...found,
+  const address = { server: "https://rancher.example/k8s/clusters/c-1" };
+  assert.deepEqual(addressFor(address, { ...none, "system-roots": true }, "east"), {
+    ...address,
     extensions: [
       { name: "globalpullsecret.io/certificate-authority", extension: { roots: "system" } },
     ],
   });
-  assert.throws(() => addressFor(found, none, "east"), /or --system-roots if a public authority/);
+  assert.throws(() => addressFor(address, none, "east"), /or --system-roots if a public authority/);
   const pinned = at("https://east.example:6443");
   assert.throws(
     () => addressFor(pinned, { ...none, "system-roots": true }, "east"),
@@ -29,9 +29,9 @@ test("B02: accepts a context without a certificate authority only with --system-
 });
 
 test("prefers the address of --server, even an address of this machine", () => {
-  const given = { ...none, server: "https://127.0.0.1:6443", "tls-server-name": "kubernetes" };
-  assert.deepEqual(addressFor(at("https://localhost:1"), given, "kind"), {
-    ...at(given.server),
+  const flags = { ...none, server: "https://127.0.0.1:6443", "tls-server-name": "kubernetes" };
+  assert.deepEqual(addressFor(at("https://localhost:1"), flags, "kind"), {
+    ...at(flags.server),
     "tls-server-name": "kubernetes",
   });
 });
@@ -71,10 +71,15 @@ const refused: readonly (readonly [code: string, found: object, given: object])[
   ["GPS406", { "certificate-authority-data": "QQ==" }, {}],
   ["GPS407", {}, { "tls-server-name": "not a name" }],
 ];
-for (const [code, found, given] of refused)
-  test(`${code}: refuses an address that the controller would refuse: ${JSON.stringify([found, given])}`, () =>
+for (const [code, addressFields, flags] of refused)
+  test(`${code}: refuses an address that the controller would refuse: ${JSON.stringify([addressFields, flags])}`, () =>
     assert.throws(
-      () => addressFor({ ...at("https://east.example"), ...found }, { ...none, ...given }, "east"),
+      () =>
+        addressFor(
+          { ...at("https://east.example"), ...addressFields },
+          { ...none, ...flags },
+          "east",
+        ),
       (error: unknown) =>
         error instanceof Misuse &&
         error.message.startsWith(`${code} --context east: `) &&

@@ -20,33 +20,40 @@ type Given = Readonly<{
  * address of this machine, as with kind, minikube and tunnels: in the controller's pod, this
  * address would lead to the pod itself. But we accept such an address from --server.
  */
-export function addressFor(found: ServerAddress, given: Given, context: string): ServerAddress {
-  const { server = found.server, "tls-server-name": name = found["tls-server-name"] } = given;
+export function addressFor(
+  contextAddress: ServerAddress,
+  flags: Given,
+  context: string,
+): ServerAddress {
+  const {
+    server = contextAddress.server,
+    "tls-server-name": name = contextAddress["tls-server-name"],
+  } = flags;
   const source = `--context ${context}`;
-  const isPinned = found["certificate-authority-data"] !== undefined;
-  if (isPinned && given["system-roots"])
+  const isPinned = contextAddress["certificate-authority-data"] !== undefined;
+  if (isPinned && flags["system-roots"])
     throw new Misuse("--system-roots: the context has a certificate authority; leave it out");
-  if (!isPinned && !given["system-roots"])
+  if (!isPinned && !flags["system-roots"])
     throw new Misuse(
       `${source}: has no certificate authority; give it one (certificate-authority-data), or ` +
         "--system-roots if a public authority signs for the server",
     );
   const address = {
-    ...found,
+    ...contextAddress,
     server,
     ...(name === undefined ? {} : { "tls-server-name": name }),
     ...(isPinned ? {} : { extensions: [systemRoots] }),
   };
   const read = parseKubeconfig(configOf(address), source);
   if (!read.ok) throw new Misuse(read.problems.map(lineOf).join("\n"));
-  if (given.server === undefined && isLoopback(server))
+  if (flags.server === undefined && isLoopback(server))
     throw new Misuse(lineOf(problemAt("loopback", source, ["clusters", 0, "cluster", "server"])));
   return address;
 }
 
 const systemRoots = { name: authorityExtension, extension: { roots: "system" } };
 
-const lineOf = (one: Problem): string => `${one.code} ${formatProblem(one)}`;
+const lineOf = (problem: Problem): string => `${problem.code} ${formatProblem(problem)}`;
 
 const configOf = (cluster: ServerAddress) => ({
   clusters: [{ name: "joined", cluster }],

@@ -17,44 +17,44 @@ import { Refused } from "../terminal/io.ts";
  * object.
  */
 export async function leave(
-  there: Cluster,
+  cluster: Cluster,
   joinedBy: string,
   keepSecrets = false,
 ): Promise<readonly string[]> {
-  const made = isMadeBy(joinedBy);
-  const found = await rolesIn(there, made);
-  const spaces = found.map(({ metadata }) => metadata?.namespace ?? "");
+  const isFromJoin = isMadeBy(joinedBy);
+  const roles = await rolesIn(cluster, isFromJoin);
+  const spaces = roles.map(({ metadata }) => metadata?.namespace ?? "");
   const [hostId] = joinedBy.split("/");
   const placed = ({ metadata }: V1Secret) =>
     metadata?.annotations?.[fleetOwnerAnnotation]?.startsWith(`${hostId}/`) === true;
   const deleted: string[] = [];
-  const dropAll = async (all: readonly string[], isOurs: (one: Named) => boolean) => {
-    for (const path of all) if (await drop(there, path, isOurs)) deleted.push(titleOf(path));
+  const dropAll = async (all: readonly string[], isOurs: (object: Named) => boolean) => {
+    for (const path of all) if (await drop(cluster, path, isOurs)) deleted.push(titleOf(path));
   };
-  await dropAll([paths.account, paths.bound, paths.clusterBinding, paths.clusterRole], made);
+  await dropAll([paths.account, paths.bound, paths.clusterBinding, paths.clusterRole], isFromJoin);
   await dropAll(
     spaces.map((where) => pathOf("rolebindings", where)),
-    made,
+    isFromJoin,
   );
-  if (!keepSecrets) await dropAll(found.flatMap(targetsOf).map(pathOfSecret), placed);
+  if (!keepSecrets) await dropAll(roles.flatMap(targetsOf).map(pathOfSecret), placed);
   await dropAll(
     spaces.map((where) => pathOf("roles", where)),
-    made,
+    isFromJoin,
   );
   // The guards come last: without the account, they have no purpose.
-  await dropAll(guardPaths.toReversed(), made);
+  await dropAll(guardPaths.toReversed(), isFromJoin);
   return deleted;
 }
 
 /** Deletes the object if it exists and is ours. Returns whether it has deleted the object. */
 export async function drop(
-  there: Cluster,
+  cluster: Cluster,
   path: string,
-  isOurs: (one: Named) => boolean,
+  isOurs: (object: Named) => boolean,
 ): Promise<boolean> {
-  const found = await there.get<Named>(path, { as: "metadata" });
-  if (found === undefined || !isOurs(found)) return false;
-  await there.remove(path, found.metadata?.uid ?? "");
+  const existing = await cluster.get<Named>(path, { as: "metadata" });
+  if (existing === undefined || !isOurs(existing)) return false;
+  await cluster.remove(path, existing.metadata?.uid ?? "");
   return true;
 }
 
@@ -77,12 +77,12 @@ const pathOfSecret = ({ namespace, name }: Target): string => `${secretsIn(names
  * is not set. `next`: what the user can then do.
  */
 export async function refuseForeign(
-  there: Cluster,
+  cluster: Cluster,
   joinedBy: string,
   next: string,
   adopts = false,
 ): Promise<boolean> {
-  const account = await there.get<Named>(paths.account);
+  const account = await cluster.get<Named>(paths.account);
   if (account === undefined) return false;
   const by = account.metadata?.annotations?.[joinedByAnnotation];
   if (by !== joinedBy && !adopts)

@@ -7,12 +7,12 @@ import { denial, refusal } from "../fake.fixture.ts";
 import { untilGuarded } from "./guard-check.ts";
 
 const targets = ["one", "two"].map((name) => ({ namespace: "kube-system", name }));
-const [one, two] = targets.map(({ name }) => `${secretsIn("kube-system")}/${name}`);
+const [firstPath, two] = targets.map(({ name }) => `${secretsIn("kube-system")}/${name}`);
 const immutable = refusal(422, "PATCH", "/x");
 
 type Script = Readonly<{
   /** Paths of the Secrets that exist. */
-  there: readonly (string | undefined)[];
+  existing: readonly (string | undefined)[];
   /** The answers to the dry runs, in order. The last answer repeats. Undefined: accepted. */
   secrets?: readonly (Error | undefined)[];
   tokens?: readonly (Error | undefined)[];
@@ -23,7 +23,7 @@ type Script = Readonly<{
  * Runs the check until the guards are in force. Returns the paths of the Secrets that the check
  * tries to create.
  */
-async function tried({ there, secrets = [denial], tokens = [denial], reads = [] }: Script) {
+async function tried({ existing, secrets = [denial], tokens = [denial], reads = [] }: Script) {
   const all: string[] = [];
   const answers = { secrets: [...secrets], tokens: [...tokens], reads: [...reads] };
   const next = (of: keyof typeof answers) => {
@@ -33,7 +33,7 @@ async function tried({ there, secrets = [denial], tokens = [denial], reads = [] 
   const account = {
     async get(path: string) {
       next("reads");
-      return there.includes(path) ? {} : undefined;
+      return existing.includes(path) ? {} : undefined;
     },
     create: async () => next("tokens"),
     async apply(path: string, _: object, { dryRun }: { dryRun: boolean }) {
@@ -47,24 +47,23 @@ async function tried({ there, secrets = [denial], tokens = [denial], reads = [] 
 }
 
 test("tries to create the first Secret that does not exist", async () => {
-  assert.deepEqual(await tried({ there: [] }), [one]);
-  assert.deepEqual(await tried({ there: [one] }), [two]);
+  assert.deepEqual(await tried({ existing: [] }), [firstPath]);
+  assert.deepEqual(await tried({ existing: [firstPath] }), [two]);
 });
 
 test("does not try to create a Secret if all Secrets exist", async () =>
-  assert.deepEqual(await tried({ there: [one, two], secrets: [immutable] }), []));
+  assert.deepEqual(await tried({ existing: [firstPath, two], secrets: [immutable] }), []));
 
 test("tries again until the policy refuses a Secret", async () =>
-  assert.deepEqual(await tried({ there: [one], secrets: [undefined, immutable, denial] }), [
-    two,
-    two,
-    two,
-  ]));
+  assert.deepEqual(
+    await tried({ existing: [firstPath], secrets: [undefined, immutable, denial] }),
+    [two, two, two],
+  ));
 
 test("before it tries to create a Secret, waits until a policy refuses a token and the account can read Secrets", async () => {
   const tokens = [undefined, refusal(401, "POST", "/x"), denial];
-  assert.deepEqual(await tried({ there: [], tokens }), [one]);
-  assert.deepEqual(await tried({ there: [], reads: [refusal(403, "GET", "/x"), undefined] }), [
-    one,
+  assert.deepEqual(await tried({ existing: [], tokens }), [firstPath]);
+  assert.deepEqual(await tried({ existing: [], reads: [refusal(403, "GET", "/x"), undefined] }), [
+    firstPath,
   ]);
 });

@@ -27,17 +27,17 @@ const shortest = 600;
 /**
  * Returns as soon as the guards refuse two requests of the account: for an unbound token, and for a
  * Secret that Kubernetes would fill with a token. Throws Refused if one of the requests is still
- * accepted after 15 s. The caller must then not store a token of the account. `there`: the cluster,
- * with the account's credential.
+ * accepted after 15 s. The caller must then not store a token of the account. `cluster`: the
+ * cluster, with the account's credential.
  *
  * We can test the policy for Secrets only with a Secret that does not exist, because an existing
  * Secret cannot change its type. If all Secrets exist, the refusal of the token is enough: the API
  * server applies policies in the order of their creation, and the join creates the policy for
  * tokens last.
  */
-export async function untilGuarded(there: Cluster, targets: readonly Target[]): Promise<void> {
+export async function untilGuarded(cluster: Cluster, targets: readonly Target[]): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
-    if ((await isRefused(askToken(there))) && (await areSecretsRefused(there, targets))) return;
+    if ((await isRefused(askToken(cluster))) && (await areSecretsRefused(cluster, targets))) return;
     if (attempt === attempts)
       throw new Refused(
         "its API server does not apply the admission policies " +
@@ -48,19 +48,19 @@ export async function untilGuarded(there: Cluster, targets: readonly Target[]): 
   }
 }
 
-async function areSecretsRefused(there: Cluster, targets: readonly Target[]): Promise<boolean> {
+async function areSecretsRefused(cluster: Cluster, targets: readonly Target[]): Promise<boolean> {
   for (const target of targets) {
-    const known = await read(there, pathOf(target));
-    if (known === "absent") return await isRefused(askSecret(there, target));
-    if (known === "denied") return false;
+    const state = await read(cluster, pathOf(target));
+    if (state === "absent") return await isRefused(askSecret(cluster, target));
+    if (state === "denied") return false;
   }
   return true;
 }
 
 /** Whether the Secret exists. `denied`: the account has no right to read the Secret yet. */
-async function read(there: Cluster, path: string): Promise<"there" | "absent" | "denied"> {
+async function read(cluster: Cluster, path: string): Promise<"there" | "absent" | "denied"> {
   try {
-    return (await there.get(path, { as: "metadata" })) === undefined ? "absent" : "there";
+    return (await cluster.get(path, { as: "metadata" })) === undefined ? "absent" : "there";
   } catch (error) {
     if (error instanceof ApiError && [401, 403].includes(error.status)) return "denied";
     throw error;
@@ -69,16 +69,16 @@ async function read(there: Cluster, path: string): Promise<"there" | "absent" | 
 
 const pathOf = ({ namespace: where, name }: Target) => `${secretsIn(where)}/${name}`;
 
-const askToken = (there: Cluster) =>
-  there.create(`${paths.account}/token`, {
+const askToken = (cluster: Cluster) =>
+  cluster.create(`${paths.account}/token`, {
     apiVersion: "authentication.k8s.io/v1",
     kind: "TokenRequest",
     spec: { expirationSeconds: shortest },
   });
 
 /** Tries in a dry run to create the Secret with a type for tokens. */
-const askSecret = (there: Cluster, target: Target) =>
-  there.apply(
+const askSecret = (cluster: Cluster, target: Target) =>
+  cluster.apply(
     pathOf(target),
     {
       apiVersion: "v1",

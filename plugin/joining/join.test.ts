@@ -27,14 +27,14 @@ function memory(id: string) {
       const items = [...objects].filter(
         ([at]) => at.includes(`/namespaces/`) && at.includes(`/${resource}/`),
       );
-      return { items: items.map(([, one]) => one) };
+      return { items: items.map(([, object]) => object) };
     },
     async pages() {},
     async apply(path: string, body: { metadata: object }) {
       if (memory.forbids(path)) throw refusal(403, "PATCH", path);
-      const kept = { ...body, metadata: { ...body.metadata, uid: "u" } };
-      if (!path.endsWith("/status")) objects.set(path, kept);
-      return kept;
+      const stored = { ...body, metadata: { ...body.metadata, uid: "u" } };
+      if (!path.endsWith("/status")) objects.set(path, stored);
+      return stored;
     },
     create: async () => ({ status: { token: "t", expirationTimestamp: "2027-01-01T00:00:00Z" } }),
     remove: async (path: string) => void objects.delete(path),
@@ -49,15 +49,15 @@ const guarded = { get: async () => {}, create: refuses, apply: refuses } as unkn
  * Creates a host and a cluster, and a function that joins the cluster with rights for the given
  * Secrets.
  */
-function clusters(there = memory("east"), hostId = "host") {
+function clusters(east = memory("east"), hostId = "host") {
   const host = memory(hostId);
   host.objects.set("/api/v1/namespaces/global-pull-secret-clusters", {});
   const place = { server: "https://east.example", "certificate-authority-data": authority };
   const joinWith = async (...named: readonly string[]) => {
     const targets = named
-      .filter((one) => one !== "adopt")
-      .map((one) => {
-        const [namespace = "", name = ""] = one.split("/");
+      .filter((word) => word !== "adopt")
+      .map((secret) => {
+        const [namespace = "", name = ""] = secret.split("/");
         return { namespace, name };
       });
     const asked = {
@@ -68,11 +68,11 @@ function clusters(there = memory("east"), hostId = "host") {
       adopts: named.at(-1) === "adopt",
       as: async () => guarded,
     };
-    await join({ host: host.cluster, there: there.cluster }, asked);
+    await join({ host: host.cluster, cluster: east.cluster }, asked);
   };
   /** NAMESPACE/NAME of the Secrets that the account is allowed to write. */
   const granted = () =>
-    [...there.objects]
+    [...east.objects]
       .filter(([path]) => path.includes("/roles/"))
       .flatMap(([, role]) =>
         ((role as V1Role).rules ?? [])
@@ -80,7 +80,7 @@ function clusters(there = memory("east"), hostId = "host") {
           .flatMap(({ resourceNames = [] }) => resourceNames)
           .map((name) => `${(role as V1Role).metadata?.namespace}/${name}`),
       );
-  return { host, there, joinWith, granted };
+  return { host, there: east, joinWith, granted };
 }
 
 test("grants rights for the default Secrets if a first join names none", async () => {
@@ -90,32 +90,32 @@ test("grants rights for the default Secrets if a first join names none", async (
 });
 
 test("keeps all rights if a repeated join names no Secret", async () => {
-  const { there, joinWith, granted } = clusters();
+  const { there: east, joinWith, granted } = clusters();
   await joinWith("kube-system/regcred", "web/regcred");
   const annotations = { "globalpullsecret.io/fleet-owner": "host/kube-system/pull-secret" };
-  there.objects.set(`${secrets}/regcred`, { metadata: { uid: "u", annotations } });
+  east.objects.set(`${secrets}/regcred`, { metadata: { uid: "u", annotations } });
   await joinWith();
   assert.deepEqual(granted(), ["kube-system/regcred", "web/regcred"]);
-  const deleted = await leave(there.cluster, "host/east");
+  const deleted = await leave(east.cluster, "host/east");
   assert.ok(deleted.includes("secret/regcred"));
-  assert.deepEqual([...there.objects.keys()], [own]);
+  assert.deepEqual([...east.objects.keys()], [own]);
 });
 
 test("a repeated join removes fields that others added to a policy or its binding", async () => {
-  const { there, joinWith } = clusters();
+  const { there: east, joinWith } = clusters();
   await joinWith();
-  const policies = [...there.objects.keys()].filter((path) =>
-    path.includes("/validatingadmission"),
-  );
-  const apply = there.cluster.apply.bind(there.cluster);
+  const policies = [...east.objects.keys()].filter((path) => path.includes("/validatingadmission"));
+  const apply = east.cluster.apply.bind(east.cluster);
   const replaced: string[] = [];
-  const left = { matchResources: { namespaceSelector: { matchLabels: { never: "matches" } } } };
-  Object.assign(there.cluster, {
+  const foreignFields = {
+    matchResources: { namespaceSelector: { matchLabels: { never: "matches" } } },
+  };
+  Object.assign(east.cluster, {
     async apply(path: string, body: { spec?: object }, how: Parameters<Cluster["apply"]>[2]) {
-      const kept = await apply<{ metadata: object; spec: object }>(path, body, how);
-      if (!policies.includes(path)) return kept;
-      const metadata = { ...kept.metadata, resourceVersion: "7" };
-      return { metadata, spec: { ...kept.spec, ...left } };
+      const stored = await apply<{ metadata: object; spec: object }>(path, body, how);
+      if (!policies.includes(path)) return stored;
+      const metadata = { ...stored.metadata, resourceVersion: "7" };
+      return { metadata, spec: { ...stored.spec, ...foreignFields } };
     },
     async replace(path: string, body: { metadata: { resourceVersion?: string }; spec: object }) {
       assert.equal(body.metadata.resourceVersion, "7");
@@ -154,11 +154,11 @@ test("if a repeated join fails after it changed the rights, reports how to resto
 });
 
 test("if a repeated join fails and could not read the former rights, advises joining with the former --secret", async () => {
-  const { host, there, joinWith } = clusters();
+  const { host, there: east, joinWith } = clusters();
   await joinWith("web/a");
   host.forbids = isToken;
-  const get = there.cluster.get.bind(there.cluster);
-  there.cluster.get = async <T>(path: string) =>
+  const get = east.cluster.get.bind(east.cluster);
+  east.cluster.get = async <T>(path: string) =>
     path.includes("/roles?") ? Promise.reject(refusal(403, "GET", path)) : await get<T>(path);
   await assert.rejects(joinWith("web/regcred"), {
     message: new RegExp(`${refused}.* join again with the former --secret$`),
@@ -166,20 +166,20 @@ test("if a repeated join fails and could not read the former rights, advises joi
 });
 
 test("if a repeated join fails before it changes a right, reports that the rights are unchanged", async () => {
-  const { host, there, joinWith } = clusters();
+  const { host, there: east, joinWith } = clusters();
   await joinWith("web/a");
   const message = new RegExp(`^${refused}its rights there are for the same Secrets as before$`);
   host.forbids = isToken;
   await assert.rejects(joinWith(), { message });
   host.forbids = () => false;
-  there.forbids = isRole;
+  east.forbids = isRole;
   await assert.rejects(joinWith("web/regcred"), { message });
 });
 
 test("if the cluster refuses the first write of a repeated join, reports that nothing is changed", async () => {
-  const { there, joinWith } = clusters();
+  const { there: east, joinWith } = clusters();
   await joinWith("web/a");
-  there.forbids = () => true;
+  east.forbids = () => true;
   const message = new RegExp(`^${refused}nothing is changed there$`);
   await assert.rejects(joinWith("web/regcred"), { message });
 });
@@ -215,8 +215,8 @@ test("a repeated join removes the mark of an interrupted removal, but no other l
       labels = { tier: "prod", ...metadata.labels };
       return { metadata: { uid: "u", labels } } as T;
     }
-    const kept = await apply<{ metadata: object }>(at, body, options);
-    return { ...kept, metadata: { ...kept.metadata, labels } } as T;
+    const stored = await apply<{ metadata: object }>(at, body, options);
+    return { ...stored, metadata: { ...stored.metadata, labels } } as T;
   };
   await joinWith();
   assert.deepEqual(labels, { tier: "prod" });

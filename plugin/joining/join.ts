@@ -58,44 +58,50 @@ const how = { manager, force: true } as const;
  * changed. Returns the token's expiry.
  */
 export async function join(pair: Pair, asked: Asked): Promise<Date> {
-  const { host, there } = pair;
+  const { host, cluster } = pair;
   const { name, flags } = asked;
-  const [hostId, id] = await Promise.all([clusterId(host), clusterId(there)]);
+  const [hostId, id] = await Promise.all([clusterId(host), clusterId(cluster)]);
   const before = await refuseAnother(host, name, id);
   const joinedBy = `${hostId}/${name}`;
-  const known = await refuseForeign(
-    there,
+  const hasAccount = await refuseForeign(
+    cluster,
     joinedBy,
     "a cluster has one host: remove it from the other host first, or take it over with --adopt",
     asked.adopts,
   );
   const named = asked.targets.length > 0;
-  const earlier = () => grantedTargets(there, asked.adopts ? () => true : isMadeBy(joinedBy));
+  const earlier = () => grantedTargets(cluster, asked.adopts ? () => true : isMadeBy(joinedBy));
   // If this join names Secrets, we need the earlier Secrets only to report how to restore the
   // rights for them.
-  const former = known || before ? await (named ? earlier().catch(noneRead) : earlier()) : [];
+  const former = hasAccount || before ? await (named ? earlier().catch(noneRead) : earlier()) : [];
   const targets = named ? asked.targets : former.length > 0 ? former : usual;
   // We write to the host first. If the caller is not allowed to write there, nothing has changed in
   // the cluster.
-  const wanted = profileOf(name, id, flags);
-  const profile = await host.apply<ClusterProfile>(profilePath(name), wanted, how);
+  const desiredProfile = profileOf(name, id, flags);
+  const profile = await host.apply<ClusterProfile>(profilePath(name), desiredProfile, how);
   await recall(host, profile);
   const uid = profile.metadata.uid ?? "";
-  const made: string[] = [];
+  const written: string[] = [];
   try {
-    for (const one of guardsOf(joinedBy)) {
-      await placeGuard(there, one);
-      made.push(one.path);
+    for (const guard of guardsOf(joinedBy)) {
+      await placeGuard(cluster, guard);
+      written.push(guard.path);
     }
     for (const { path, body } of rightsOf(targets, joinedBy)) {
-      await there.apply(path, body, how);
-      made.push(path);
+      await cluster.apply(path, body, how);
+      written.push(path);
     }
-    const token = await requestToken(there);
+    const token = await requestToken(cluster);
     await untilGuarded(await asked.as(token.token), targets);
     const { metadata: times, ...secret } = tokenSecret(token);
     const ownerReferences = [
-      { apiVersion: wanted.apiVersion, kind: wanted.kind, name, uid, blockOwnerDeletion: false },
+      {
+        apiVersion: desiredProfile.apiVersion,
+        kind: desiredProfile.kind,
+        name,
+        uid,
+        blockOwnerDeletion: false,
+      },
     ];
     const body = { ...secret, metadata: { ...times, name, ownerReferences } };
     await host.apply(tokenPath(name), body, how);
@@ -104,7 +110,14 @@ export async function join(pair: Pair, asked: Asked): Promise<Date> {
     await host.apply(profilePath(name), profileOf(name, id, flags, token.issued), how);
     return token.expires;
   } catch (error) {
-    const its = { name, joinedBy, made, targets, former: known ? former : undefined, here: before };
+    const its = {
+      name,
+      joinedBy,
+      written,
+      targets,
+      former: hasAccount ? former : undefined,
+      here: before,
+    };
     const leftovers = await undo(pair, its);
     throw new Refused(`${name}: ${(error as Error).message}; ${leftovers}`);
   }
@@ -115,12 +128,12 @@ export async function join(pair: Pair, asked: Asked): Promise<Date> {
  * added, such as a selector that switches the guard off. If there are such fields, we replace the
  * object.
  */
-async function placeGuard(there: Cluster, { path, body }: MadeGuard): Promise<void> {
+async function placeGuard(cluster: Cluster, { path, body }: MadeGuard): Promise<void> {
   try {
-    const { metadata, spec } = await there.apply<Stored>(path, body, how);
+    const { metadata, spec } = await cluster.apply<Stored>(path, body, how);
     if (isAsMade(spec, body.spec)) return;
     const { resourceVersion } = metadata;
-    await there.replace(path, { ...body, metadata: { ...body.metadata, resourceVersion } });
+    await cluster.replace(path, { ...body, metadata: { ...body.metadata, resourceVersion } });
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 404) throw error;
     throw new Refused(
@@ -142,18 +155,18 @@ async function refuseAnother(host: Cluster, name: string, id: string): Promise<b
       `namespace/${clustersNamespace}: not found in the host; apply manifests/fleet`,
     );
   const joined = await joinedIn(host);
-  const there = await host.get<ClusterProfile>(profilePath(name));
-  if (there !== undefined && there.spec.clusterManager.name !== clusterManager)
+  const existing = await host.get<ClusterProfile>(profilePath(name));
+  if (existing !== undefined && existing.spec.clusterManager.name !== clusterManager)
     throw new Refused(`${name}: is a ClusterProfile of another manager; give another name`);
-  if (there !== undefined && idOf(there) !== id)
+  if (existing !== undefined && idOf(existing) !== id)
     throw new Refused(
       `${name}: is the name of a different cluster; give another name, or ` +
         `kubectl pull-secret fleet remove ${name}`,
     );
-  const twice = joined.find((one) => idOf(one) === id && one.metadata.name !== name);
+  const twice = joined.find((profile) => idOf(profile) === id && profile.metadata.name !== name);
   if (twice !== undefined)
     throw new Refused(`${name}: this cluster is joined already, as ${twice.metadata.name}`);
-  return there !== undefined;
+  return existing !== undefined;
 }
 
 /** If we cannot read the earlier Roles, we continue as if there were no earlier Secrets. */
@@ -162,13 +175,13 @@ function noneRead(error: unknown): readonly Target[] {
   throw error;
 }
 
-export type Pair = Readonly<{ host: Cluster; there: Cluster }>;
+export type Pair = Readonly<{ host: Cluster; cluster: Cluster }>;
 
 type Begun = Readonly<{
   name: string;
   joinedBy: string;
   /** The paths of the objects that the join has written, in this order. */
-  made: readonly string[];
+  written: readonly string[];
   /** The Secrets that the account's rights cover. */
   targets: readonly Target[];
   /**
@@ -185,12 +198,12 @@ type Begun = Readonly<{
  * remain. If the account existed before this join, removes nothing in the joined cluster, so this
  * join's changes stay there.
  */
-async function undo({ host, there }: Pair, begun: Begun): Promise<string> {
-  const { name, joinedBy, made, former, here } = begun;
-  const left: string[] = former === undefined ? [] : [leftovers(begun, former)];
-  for (const path of former === undefined ? made.toReversed() : []) {
-    const gone = await drop(there, path, isMadeBy(joinedBy)).catch(() => false);
-    if (!gone) left.push(`${titleOf(path)} there: delete it`);
+async function undo({ host, cluster }: Pair, begun: Begun): Promise<string> {
+  const { name, joinedBy, written, former, here } = begun;
+  const remaining: string[] = former === undefined ? [] : [leftovers(begun, former)];
+  for (const path of former === undefined ? written.toReversed() : []) {
+    const gone = await drop(cluster, path, isMadeBy(joinedBy)).catch(() => false);
+    if (!gone) remaining.push(`${titleOf(path)} there: delete it`);
   }
   try {
     const path = profilePath(name);
@@ -198,27 +211,27 @@ async function undo({ host, there }: Pair, begun: Begun): Promise<string> {
     // The token's Secret is deleted with the profile.
     if (profile !== undefined) await host.remove(path, profile.metadata?.uid ?? "");
   } catch {
-    left.push(`clusterprofile/${name} here: delete it`);
+    remaining.push(`clusterprofile/${name} here: delete it`);
   }
-  if (here && former === undefined && made.length > 0)
-    left.push("the objects of an earlier join still exist");
-  if (left.length > 0) return left.join(", ");
-  return made.length === 0 ? "nothing is changed" : "nothing of the join is left";
+  if (here && former === undefined && written.length > 0)
+    remaining.push("the objects of an earlier join still exist");
+  if (remaining.length > 0) return remaining.join(", ");
+  return written.length === 0 ? "nothing is changed" : "nothing of the join is left";
 }
 
 /**
  * A sentence that states whether the account still has its former rights and, if not, how to
  * restore them.
  */
-function leftovers({ made, targets }: Begun, former: readonly Target[]): string {
-  if (made.length === 0) return "nothing is changed there";
+function leftovers({ written, targets }: Begun, former: readonly Target[]): string {
+  if (written.length === 0) return "nothing is changed there";
   const titles = (all: readonly Target[]) =>
     all.map(({ namespace, name }) => `${namespace}/${name}`).toSorted();
   // Only the Roles depend on the list of Secrets.
   const same = `${titles(former)}` === `${titles(targets)}`;
-  if (same || !made.some((path) => path.includes("/roles/")))
+  if (same || !written.some((path) => path.includes("/roles/")))
     return "its rights there are for the same Secrets as before";
-  const again = titles(former).map((one) => `--secret ${one}`);
+  const again = titles(former).map((title) => `--secret ${title}`);
   return (
     "its rights there are already changed; to restore the former rights, join again with " +
     (again.length > 0 ? again.join(" ") : "the former --secret")

@@ -66,12 +66,12 @@ const bodyOf = (name: string, uid: string, labels: Readonly<Record<string, strin
  * not allowed to list FleetSecrets.
  */
 async function listedBy(host: Cluster, cluster: string): Promise<readonly string[] | undefined> {
-  const found: string[] = [];
+  const fleetSecrets: string[] = [];
   try {
     await host.pages<FleetSecret>(allFleetSecrets, {}, (page) => {
       for (const { metadata, status } of page)
         if (status?.clusters?.some(({ name }) => name === cluster) === true)
-          found.push(`${metadata.namespace}/${metadata.name}`);
+          fleetSecrets.push(`${metadata.namespace}/${metadata.name}`);
     });
   } catch (error) {
     const status = error instanceof ApiError ? error.status : undefined;
@@ -79,5 +79,5 @@ async function listedBy(host: Cluster, cluster: string): Promise<readonly string
     // 404: the host does not serve FleetSecrets.
     if (status !== 404) throw error;
   }
-  return found;
+  return fleetSecrets;
 }

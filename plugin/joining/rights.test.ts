@@ -4,13 +4,13 @@ import { rightsOf } from "./rights.ts";
 
 type Rule = { resources: string[]; resourceNames?: string[]; verbs: string[] };
 const rules = (path: string, ...targets: readonly string[]): Rule[] => {
-  const parsed = targets.map((one) => one.split("/") as [string, string]);
+  const parsed = targets.map((target) => target.split("/") as [string, string]);
   const all = rightsOf(
     parsed.map(([namespace, name]) => ({ namespace, name })),
     "id/east",
   );
-  return all.flatMap((one) =>
-    one.path.includes(path) && "rules" in one.body ? (one.body.rules as Rule[]) : [],
+  return all.flatMap((object) =>
+    object.path.includes(path) && "rules" in object.body ? (object.body.rules as Rule[]) : [],
   );
 };
 
@@ -21,17 +21,17 @@ test("names the objects in every rule, because a rule without names would apply 
 });
 
 test("names the Secrets of a namespace only in that namespace's Role", () => {
-  const found = rules("/namespaces/a/roles/", "a/x", "a/y", "b/z");
+  const roleRules = rules("/namespaces/a/roles/", "a/x", "a/y", "b/z");
   assert.deepEqual(
-    found.map(({ resources, resourceNames }) => [resources, resourceNames]),
+    roleRules.map(({ resources, resourceNames }) => [resources, resourceNames]),
     [[["secrets"], ["x", "y"]]],
   );
 });
 
 test("allows the account to renew only its own token", () => {
-  const found = rules("/namespaces/kube-system/roles/", "a/x");
+  const roleRules = rules("/namespaces/kube-system/roles/", "a/x");
   assert.deepEqual(
-    found.map(({ resources, resourceNames, verbs }) => [resources, resourceNames, verbs]),
+    roleRules.map(({ resources, resourceNames, verbs }) => [resources, resourceNames, verbs]),
     [[["serviceaccounts/token"], ["global-pull-secret-joined"], ["create"]]],
   );
 });

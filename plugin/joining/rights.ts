@@ -30,8 +30,8 @@ const core = "/api/v1";
  * first, so that they are in force before a token exists.
  */
 export const guardsOf = (joinedBy: string): readonly MadeGuard[] =>
-  joinedGuards.flatMap((one) =>
-    objectsOf(one, { annotations: { [joinedByAnnotation]: joinedBy } }),
+  joinedGuards.flatMap((guard) =>
+    objectsOf(guard, { annotations: { [joinedByAnnotation]: joinedBy } }),
   );
 
 /** API paths of the guards. */
@@ -41,7 +41,7 @@ export const guardPaths: readonly string[] = guardsOf("").map(({ path }) => path
  * The objects in the order of their creation. `joinedBy` names the host that joined the cluster.
  */
 export function rightsOf(targets: readonly Target[], joinedBy: string): readonly Made[] {
-  const spaces = [...new Set([namespace, ...targets.map((one) => one.namespace)])];
+  const spaces = [...new Set([namespace, ...targets.map((secret) => secret.namespace)])];
   const its = (apiVersion: string, kind: string, name: string, where?: string) => ({
     apiVersion,
     kind,
@@ -103,7 +103,7 @@ const rules = [
 ];
 
 function rulesIn(where: string, targets: readonly Target[]): readonly object[] {
-  const names = targets.filter((one) => one.namespace === where).map(({ name }) => name);
+  const names = targets.filter((secret) => secret.namespace === where).map(({ name }) => name);
   const secrets = {
     apiGroups: [""],
     resources: ["secrets"],
@@ -142,22 +142,22 @@ const roles = "/apis/rbac.authorization.k8s.io/v1/roles";
  * keeps all of these, because `fleet remove` finds the placed Secrets only by the Roles.
  */
 export async function grantedTargets(
-  there: Cluster,
-  made: (one: Named) => boolean,
+  cluster: Cluster,
+  isOurs: (role: Named) => boolean,
 ): Promise<readonly Target[]> {
-  const named = (await rolesIn(there, made)).flatMap(targetsOf);
+  const named = (await rolesIn(cluster, isOurs)).flatMap(targetsOf);
   // Another client might have changed the Role, so we leave out names that --secret would refuse.
-  return named.filter((one) => !(target(`${one.namespace}/${one.name}`) instanceof Wrong));
+  return named.filter((secret) => !(target(`${secret.namespace}/${secret.name}`) instanceof Wrong));
 }
 
 /** Our Roles in all namespaces. They show where FleetSecrets can have placed Secrets. */
 export async function rolesIn(
-  there: Cluster,
-  made: (one: Named) => boolean,
+  cluster: Cluster,
+  isOurs: (role: Named) => boolean,
 ): Promise<readonly V1Role[]> {
   const query = new URLSearchParams({ fieldSelector: `metadata.name=${joinedName}` });
-  const list = await there.get<V1RoleList>(`${roles}?${query}`);
-  return (list?.items ?? []).filter(made);
+  const list = await cluster.get<V1RoleList>(`${roles}?${query}`);
+  return (list?.items ?? []).filter(isOurs);
 }
 
 export const targetsOf = ({ metadata, rules = [] }: V1Role): readonly Target[] =>

@@ -32,20 +32,20 @@ const cases: readonly (readonly [header: string, read: Read])[] = [
 ];
 for (const [header, read] of cases)
   test(`reads ${read.map(([scheme]) => scheme).join(" and ") || "no scheme"} from \`${header}\``, () => {
-    const found = challengesIn(header);
+    const challenges = challengesIn(header);
     assert.deepEqual(
-      found.map(({ scheme, parameters }) => [scheme, Object.fromEntries(parameters)]),
+      challenges.map(({ scheme, parameters }) => [scheme, Object.fromEntries(parameters)]),
       read,
     );
   });
 
 test("reads a header of 16 KiB without backtracking, even if its parts are unfinished", () => {
   // A regular expression that backtracks would need years to read a header of this length.
-  const found = ['"', "\\", "a=", 'a="', "a ", ",=", 'a="\\'].map((piece) => [
+  const counts = ['"', "\\", "a=", 'a="', "a ", ",=", 'a="\\'].map((piece) => [
     piece,
     challengesIn(piece.repeat(16_384 / piece.length)).length,
   ]);
-  assert.deepEqual(found, [
+  assert.deepEqual(counts, [
     ['"', 0],
     ["\\", 0],
     ["a=", 0],

@@ -69,23 +69,23 @@ type Handshake = Readonly<{
   signal: AbortSignal;
 }>;
 
-async function handshake(one: Handshake): Promise<LoginOutcome> {
-  const { root, credential, signal } = one;
+async function handshake(attempt: Handshake): Promise<LoginOutcome> {
+  const { root, credential, signal } = attempt;
   const first = await ask({ url: root, signal });
   if (first.status === 200) return { answer: "accepts", why: "it requires no credential" };
   if (first.status !== 401) return outcomeOf(first, "/v2/");
   const challenges = challengesIn(first.challenge);
   const bearer = challenges.find(({ scheme }) => scheme === "bearer");
-  if (bearer !== undefined) return await byToken(one, bearer);
+  if (bearer !== undefined) return await byToken(attempt, bearer);
   if (!challenges.some(({ scheme }) => scheme === "basic"))
     throw new Unreachable("asks neither for Basic nor for Bearer");
   const authorization = `Basic ${credential.encode()}`;
   return outcomeOf(await ask({ url: root, authorization, signal }), "/v2/");
 }
 
-async function byToken(one: Handshake, challenge: Challenge): Promise<LoginOutcome> {
-  const { root, credential, signal } = one;
-  const url = tokenService(one, challenge);
+async function byToken(attempt: Handshake, challenge: Challenge): Promise<LoginOutcome> {
+  const { root, credential, signal } = attempt;
+  const url = tokenService(attempt, challenge);
   const granted = await ask({ url, authorization: `Basic ${credential.encode()}`, signal });
   if (granted.status !== 200) return outcomeOf(granted, "its token service");
   const authorization = `Bearer ${tokenIn(granted.body)}`;
@@ -121,8 +121,8 @@ function tokenService({ root }: Handshake, { parameters }: Challenge): URL {
  * in OAuth 2. An answer can contain both fields.
  */
 function tokenIn(body: string): string {
-  const found = read(body);
-  const token = found["token"] ?? found["access_token"];
+  const fields = read(body);
+  const token = fields["token"] ?? fields["access_token"];
   // The characters of RFC 6750, plus the colon. Other characters could make the header invalid.
   if (typeof token === "string" && /^[\w.~+/=:-]+$/.test(token)) return token;
   throw new Unreachable("its token service gives no token");
@@ -249,8 +249,8 @@ export function reasonOf(error: unknown): Unreachable {
   if (error instanceof Error && error.name === "TimeoutError")
     return new Unreachable("no answer in time");
   const { code = "" } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException;
-  const known = connections[code];
-  if (known !== undefined) return new Unreachable(`${known} (${code})`);
+  const reason = connections[code];
+  if (reason !== undefined) return new Unreachable(`${reason} (${code})`);
   if (/^(?:ERR_SSL_|EPROTO)/.test(code))
     return new Unreachable(`does not speak TLS (${code})`, true);
   if (/CERT|SIGNATURE|TLS/.test(code))
@@ -268,13 +268,13 @@ const part = /([\w!#$%&'*+.^`|~-]+)(?:[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)"|([^\s,
  * cannot parse.
  */
 export function challengesIn(header: string): readonly Challenge[] {
-  const found: { scheme: string; parameters: Map<string, string> }[] = [];
+  const challenges: { scheme: string; parameters: Map<string, string> }[] = [];
   for (const [, name = "", quoted, plain] of header.matchAll(part)) {
     const value = quoted?.replace(/\\(.)/g, "$1") ?? plain;
-    if (value !== undefined) found.at(-1)?.parameters.set(name.toLowerCase(), value);
-    else found.push({ scheme: name.toLowerCase(), parameters: new Map() });
+    if (value !== undefined) challenges.at(-1)?.parameters.set(name.toLowerCase(), value);
+    else challenges.push({ scheme: name.toLowerCase(), parameters: new Map() });
   }
-  return found;
+  return challenges;
 }
 
 /** The names that images and pull secrets use for Docker Hub. */

@@ -14,9 +14,9 @@ export async function serve(
 ): Promise<ServedRegistry> {
   const asked: ReceivedRequest[] = [];
   const server = createServer((request: IncomingMessage, response) => {
-    const one = { url: request.url ?? "", authorization: request.headers.authorization ?? "" };
-    asked.push(one);
-    answer(one, response, host);
+    const received = { url: request.url ?? "", authorization: request.headers.authorization ?? "" };
+    asked.push(received);
+    answer(received, response, host);
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

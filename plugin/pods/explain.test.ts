@@ -27,9 +27,12 @@ function pod({ secrets = [], image = "quay.io/team/app:1", waiting }: Pod = {}) 
 
 const refusedPull = { reason: "ErrImagePull", message: denied };
 
-function cluster(one: object = pod(), registries = [{ registry: "quay.io", source: "original" }]) {
+function cluster(
+  podObject: object = pod(),
+  registries = [{ registry: "quay.io", source: "original" }],
+) {
   const fake = new FakeCluster();
-  fake.objects.set(`${shop}/pods/web-0`, one);
+  fake.objects.set(`${shop}/pods/web-0`, podObject);
   fake.objects.set(`${shop}/serviceaccounts/default`, { metadata: { name: "default" } });
   fake.objects.set(globalPullSecretPath, object({ status: { registries } }));
   return fake;
@@ -107,7 +110,7 @@ for (const [when, secrets, registries, order, shown] of [
     for (const [name, entries] of Object.entries(secrets))
       fake.objects.set(`${shop}/secrets/${name}`, pullSecret(entries));
     const { images } = await reported(fake);
-    const tries = images[0]?.tries.map((one) => `${one.order} ${one.supplier}`);
+    const tries = images[0]?.tries.map((attempt) => `${attempt.order} ${attempt.supplier}`);
     assert.equal(tries?.join(", "), order);
     const { out } = await call(["explain", "pod/web-0"], { cluster: fake });
     assert.match(out, shown);
@@ -229,8 +232,11 @@ test("explains the failing pod of a workload", async () => {
     metadata: { name: "web", uid: "d1" },
     spec: { selector: { matchLabels: { app: "web" } }, template: { spec: failing.spec } },
   });
-  const { object, pod: one, images } = await reported(fake, "deploy/web");
-  assert.deepEqual([object, one, images[0]?.error?.message], ["deployment/web", "web-1", denied]);
+  const { object, pod: podName, images } = await reported(fake, "deploy/web");
+  assert.deepEqual(
+    [object, podName, images[0]?.error?.message],
+    ["deployment/web", "web-1", denied],
+  );
 });
 
 test("suggests adding a credential if no entry serves the image and the registry has refused the pull", async () => {

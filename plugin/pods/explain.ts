@@ -59,7 +59,7 @@ export function explainPod(facts: PodFacts): PodAnswer {
       declaredBy,
       secrets: secrets.map(stateOf),
     },
-    images: containers.map((one) => imageOf(facts, one)),
+    images: containers.map((container) => imageOf(facts, container)),
     notes: notesOf(facts),
   };
 }
@@ -118,8 +118,8 @@ function servesPod({ global, account }: PodFacts): boolean {
 function notesOf(facts: PodFacts): string[] {
   const { pod, account, declaredBy, secrets, global, namespace, spec } = facts;
   const lent = typeof account === "string" ? 0 : (account.imagePullSecrets ?? []).length;
-  const ofState = (wanted: PullSecretState["state"]) =>
-    secrets.filter(({ state }) => state === wanted).map(({ name }) => `secret/${name}`);
+  const ofState = (secretState: PullSecretState["state"]) =>
+    secrets.filter(({ state }) => state === secretState).map(({ name }) => `secret/${name}`);
   const failure = global?.status?.failures?.find(({ node }) => node === spec.nodeName);
   const [missing, notRead] = [ofState("missing"), ofState("notRead")];
   return [
@@ -183,7 +183,7 @@ export function podLines(answer: PodAnswer, paint: Paint, ages: (at: string) => 
     `imagePullSecrets ${of}${of === "" ? "" : ": "}${listed}`,
     ...secrets.flatMap(({ state, why }) => (state === "broken" ? [paint.bad(`  ${why}`)] : [])),
     ...images.flatMap((image) => imageLines(image, paint, ages)),
-    ...(notes.length === 0 ? [] : ["Notes", ...notes.map((one) => `  ${one}`)]),
+    ...(notes.length === 0 ? [] : ["Notes", ...notes.map((note) => `  ${note}`)]),
   ];
 }
 
@@ -212,6 +212,6 @@ function imageLines(
     `${paint.strong(container)}: ${image} is pulled ${how}`,
     ...columns(rows),
     ...reported,
-    ...fix.map((one) => paint.good(`  fix: ${one}`)),
+    ...fix.map((step) => paint.good(`  fix: ${step}`)),
   ];
 }

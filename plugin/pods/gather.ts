@@ -50,12 +50,12 @@ export async function gatherPod(
   const spec = pod?.spec ?? podSpecOf(owner) ?? { containers: [] };
   const name = spec.serviceAccountName || "default";
   const path = `/api/v1/namespaces/${namespace}`;
-  const [found, events, global] = await Promise.all([
+  const [serviceAccount, events, global] = await Promise.all([
     allowed(cluster.get<V1ServiceAccount>(`${path}/serviceaccounts/${name}`)),
     pod === undefined ? [] : eventsOf(cluster, `${path}/events`, pod.metadata?.name ?? ""),
     peekObject(cluster),
   ]);
-  const account = found ?? "missing";
+  const account = serviceAccount ?? "missing";
   const own = names(spec.imagePullSecrets);
   // When a pod is created, the admission plugin ServiceAccount copies the account's
   // imagePullSecrets into the pod. For an existing pod, we therefore use only the pod's own
@@ -65,10 +65,10 @@ export async function gatherPod(
       ? []
       : names(account.imagePullSecrets);
   const secrets = await Promise.all(
-    [...own, ...lent].map(async (one): Promise<ReadSecret> => {
-      const secret = await allowed(cluster.get<V1Secret>(`${path}/secrets/${one}`));
-      if (secret === "notRead") return { name: one, state: "notRead", entries: [] };
-      return readSecret(one, secret);
+    [...own, ...lent].map(async (secretName): Promise<ReadSecret> => {
+      const secret = await allowed(cluster.get<V1Secret>(`${path}/secrets/${secretName}`));
+      if (secret === "notRead") return { name: secretName, state: "notRead", entries: [] };
+      return readSecret(secretName, secret);
     }),
   );
   const object = `${(owner.kind ?? "").toLowerCase()}/${owner.metadata?.name ?? ""}`;
@@ -102,8 +102,8 @@ async function podOf(
 }
 
 async function eventsOf(cluster: Cluster, path: string, pod: string): Promise<PullEvent[]> {
-  const found: PullEvent[] = [];
+  const events: PullEvent[] = [];
   const query = { fieldSelector: `involvedObject.name=${pod},reason=Failed` };
-  const list = cluster.pages<PullEvent>(path, query, (page) => void found.push(...page));
-  return (await allowed(list)) === "notRead" ? [] : found;
+  const list = cluster.pages<PullEvent>(path, query, (page) => void events.push(...page));
+  return (await allowed(list)) === "notRead" ? [] : events;
 }

@@ -28,7 +28,8 @@ export function readSecret(name: string, secret: V1Secret | undefined): ReadSecr
   const none = { name, entries: [] };
   if (secret === undefined) return { ...none, state: "missing" };
   const { type = "", data = {} } = secret;
-  const [, json] = documents.find(([one, key]) => type === one && data[key]) ?? [];
+  const [, json] =
+    documents.find(([documentType, key]) => type === documentType && data[key]) ?? [];
   if (json === undefined)
     return { ...none, state: "ignored", why: `type ${type || "Opaque"} without a pull secret` };
   const text = Buffer.from(data[json] ?? "", "base64").toString("utf8");
@@ -60,10 +61,10 @@ export type Try = Readonly<{ from: string; registry: string; supplier: string; o
  */
 export function secretTries(secrets: readonly ReadSecret[], repository: string): Try[] {
   const all = secrets.flatMap(({ name, entries }, place) =>
-    entries.map((one) => ({ ...one, name, place })),
+    entries.map((entry) => ({ ...entry, name, place })),
   );
   const groups = match(all, repository).tries.flatMap((group) =>
-    secrets.map((_, place) => group.filter((one) => one.place === place)),
+    secrets.map((_, place) => group.filter((entry) => entry.place === place)),
   );
   return inOrder(groups).map(({ key, name, username, password, order }) => ({
     from: `secret/${name}`,

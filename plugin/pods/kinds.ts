@@ -35,8 +35,8 @@ export type PodOwner = Readonly<{
  */
 export function namedObject(text: string): NamedObject | Wrong | undefined {
   const [, type = "", name = ""] = /^([a-z]+)\/([^/:@]*)$/.exec(text) ?? [];
-  const kind = kinds.find(({ resource, names, kind: one }) =>
-    [resource, one.toLowerCase(), ...names].includes(type),
+  const kind = kinds.find(({ resource, names, kind: kindName }) =>
+    [resource, kindName.toLowerCase(), ...names].includes(type),
   );
   if (kind === undefined) return undefined;
   if (/^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/.test(name)) return { kind, name };
@@ -59,11 +59,11 @@ export function podSpecOf(object: PodOwner): V1PodSpec | undefined {
 
 /** The objects with pods in the documents of a manifest, including the items of a List. */
 export function ownersIn(documents: readonly unknown[]): PodOwner[] {
-  return documents.flatMap((one): PodOwner[] => {
-    if (typeof one !== "object" || one === null) return [];
-    const { items } = one as { items?: unknown };
+  return documents.flatMap((document): PodOwner[] => {
+    if (typeof document !== "object" || document === null) return [];
+    const { items } = document as { items?: unknown };
     if (Array.isArray(items)) return ownersIn(items);
-    return podSpecOf(one) === undefined ? [] : [one];
+    return podSpecOf(document) === undefined ? [] : [document];
   });
 }
 

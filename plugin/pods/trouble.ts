@@ -53,10 +53,10 @@ export function pullError(
   if (!reasons.has(reason)) return undefined;
   const event = events
     .filter(
-      (one) =>
-        one.involvedObject.name === pod?.metadata?.name &&
-        one.reason === "Failed" &&
-        one.message?.includes(`"${container.image ?? ""}"`),
+      (candidate) =>
+        candidate.involvedObject.name === pod?.metadata?.name &&
+        candidate.reason === "Failed" &&
+        candidate.message?.includes(`"${container.image ?? ""}"`),
     )
     .toSorted((a, b) => timeOf(b).localeCompare(timeOf(a)))[0];
   const isWhole = reason !== "ImagePullBackOff" || /Back-off pulling image .*: \S/.test(message);
@@ -124,14 +124,16 @@ const advice: Readonly<Record<ErrorKind, (facts: PullFacts) => string[]>> = {
         `nothing here has a credential for ${host}; give the nodes one: ${addLine(host)}`,
         `or name a Secret of namespace ${namespace} in imagePullSecrets`,
       ];
-    const secrets = from.filter((one) => one !== "node");
+    const secrets = from.filter((source) => source !== "node");
     return [
       ...(from.length === 0 ? [] : [`${host} refused each credential above`]),
       ...(from.includes("node")
         ? ["check the node's credential: kubectl pull-secret check --login"]
         : []),
-      ...secrets.map((one) => `renew ${one}, or remove it if the node's credential is enough`),
-      ...notRead.map((one) => `check secret/${one}, which you are not allowed to read`),
+      ...secrets.map(
+        (secret) => `renew ${secret}, or remove it if the node's credential is enough`,
+      ),
+      ...notRead.map((name) => `check secret/${name}, which you are not allowed to read`),
     ];
   },
   other: () => ["read the message: it is not a known refusal of a credential"],

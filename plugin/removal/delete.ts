@@ -46,7 +46,7 @@ type Deleting = Readonly<{
   seconds: number;
   signal: AbortSignal;
   /** Called with each object that existed and is now deleted. */
-  deleted: (one: InstalledObject) => void;
+  deleted: (object: InstalledObject) => void;
 }>;
 
 /**
@@ -57,23 +57,23 @@ export async function deleteAll(
   cluster: Cluster,
   { seconds, signal, deleted }: Deleting,
 ): Promise<boolean> {
-  for (const one of [...installation, definition]) {
+  for (const object of [...installation, definition]) {
     if (signal.aborted) return false;
-    await deleteOne(cluster, one, deleted);
-    if (one === deployment && !(await podsEnd(cluster, seconds, signal))) return false;
+    await deleteOne(cluster, object, deleted);
+    if (object === deployment && !(await podsEnd(cluster, seconds, signal))) return false;
   }
   return true;
 }
 
 async function deleteOne(
   cluster: Cluster,
-  one: InstalledObject,
+  object: InstalledObject,
   deleted: (one: InstalledObject) => void,
 ): Promise<void> {
-  const found = await read(cluster, one.path);
-  if (found === undefined) return;
-  await cluster.remove(one.path, found.metadata?.uid ?? "");
-  deleted(one);
+  const existing = await read(cluster, object.path);
+  if (existing === undefined) return;
+  await cluster.remove(object.path, existing.metadata?.uid ?? "");
+  deleted(object);
 }
 
 /**
@@ -140,8 +140,8 @@ function judge(object: GlobalPullSecret | undefined): Answer {
 
 async function refuseLeft(cluster: Cluster, controller: boolean): Promise<void> {
   const paths = Object.values(owned);
-  const there = await Promise.all(paths.map((path) => isThere(cluster, path)));
-  const at = there.indexOf(true);
+  const presence = await Promise.all(paths.map((path) => isThere(cluster, path)));
+  const at = presence.indexOf(true);
   if (at < 0) return;
   const what = controller ? "CRD of GlobalPullSecret" : "controller";
   throw new Refused(

@@ -5,6 +5,6 @@ import { installation } from "./objects.ts";
 test("uninstall deletes programs before their rights, and each object once", () => {
   const names = installation.map(({ kind, name }) => `${kind} ${name}`);
   assert.equal(new Set(names).size, names.length);
-  assert.ok(names.findIndex((one) => one.startsWith("Deployment ")) <= 1);
+  assert.ok(names.findIndex((title) => title.startsWith("Deployment ")) <= 1);
   for (const { path, name } of installation) assert.ok(path.endsWith(`/${name}`), path);
 });

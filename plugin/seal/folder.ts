@@ -34,9 +34,9 @@ export function clustersIn(directory: string): ReadonlySet<string> {
 export function foreignIn(directory: string, names: readonly string[]): string | undefined {
   return names.find((name) => {
     const path = join(directory, name);
-    const there = explained(path, () => statSync(path, { throwIfNoEntry: false }));
-    if (there === undefined) return false;
-    if (!there.isFile() || there.size > longestIndex) return true;
+    const stats = explained(path, () => statSync(path, { throwIfNoEntry: false }));
+    if (stats === undefined) return false;
+    if (!stats.isFile() || stats.size > longestIndex) return true;
     return !explained(path, () => readFileSync(path, "utf8")).includes("\nkind: SealedSecret\n");
   });
 }
@@ -115,13 +115,13 @@ function asIndex(value: Json): SealedIndex | undefined {
   if (typeof namespace !== "string" || typeof name !== "string") return undefined;
   if (typeof sealing !== "string") return undefined;
   if (!scopes.includes(scope) || !isObject(clusters)) return undefined;
-  const known: Record<string, Sealed> = {};
+  const sealedByCluster: Record<string, Sealed> = {};
   for (const [cluster, sealed] of Object.entries(clusters)) {
     if (!isObject(sealed)) return undefined;
     const { fingerprint, until, sealing: run } = sealed;
     if (typeof fingerprint !== "string" || typeof until !== "string") return undefined;
     if (typeof run !== "string") return undefined;
-    known[cluster] = { fingerprint, until, sealing: run };
+    sealedByCluster[cluster] = { fingerprint, until, sealing: run };
   }
-  return { namespace, name, scope: scope as Scope, sealing, clusters: known };
+  return { namespace, name, scope: scope as Scope, sealing, clusters: sealedByCluster };
 }

@@ -66,9 +66,9 @@ test("M8: seals each value of a secret.yaml under the Secret's own name, keeps t
 });
 
 test("M8: --secret renames the manifest's Secret, and its values are bound to the new name", async () => {
-  const given = { namespace: "shop", name: "login" };
-  const secret = await sealableFrom(Buffer.from(secretYaml), given, io);
-  const text = sealedSecret(secret, certificate, { ...given, scope: "strict" });
+  const target = { namespace: "shop", name: "login" };
+  const secret = await sealableFrom(Buffer.from(secretYaml), target, io);
+  const text = sealedSecret(secret, certificate, { ...target, scope: "strict" });
   const { encryptedData } = (load(text) as Sealed).spec;
   assert.equal(open(encryptedData["PASSWORD"] ?? "", privateKey, "shop/login"), "planted");
 });

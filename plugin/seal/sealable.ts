@@ -32,23 +32,23 @@ const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
 /**
- * Reads a document or a manifest, and checks a pull secret by the controller's rules. `given`
+ * Reads a document or a manifest, and checks a pull secret by the controller's rules. `place`
  * replaces the Secret's namespace and name. Throws Refused, with an error that does not contain the
  * Secret's values.
  */
 export async function sealableFrom(
   bytes: Uint8Array,
-  given: Place | undefined,
+  place: Place | undefined,
   io: Pick<Io, "err" | "documents">,
 ): Promise<Sealable> {
   const manifest = await manifestIn(bytes, io);
-  const sealable = manifest === undefined ? ofDocument(bytes) : ofManifest(manifest, given);
+  const sealable = manifest === undefined ? ofDocument(bytes) : ofManifest(manifest, place);
   const document = sealable.data[secretKeys.document];
   if (sealable.type === secretType) {
     if (document === undefined) throw new Refused(`data["${secretKeys.document}"]: is missing`);
     for (const line of verdictOn(document, protectionOf(undefined)).warnings) io.err(line);
   }
-  return { ...sealable, ...given };
+  return { ...sealable, ...place };
 }
 
 const ofDocument = (bytes: Uint8Array): Sealable => ({
@@ -79,11 +79,11 @@ async function manifestIn(
   return first;
 }
 
-function ofManifest(manifest: Fields, given: Place | undefined): Sealable {
+function ofManifest(manifest: Fields, place: Place | undefined): Sealable {
   const metadata = fieldsOf(manifest["metadata"]);
   const [name, namespace] = [metadata["name"], metadata["namespace"]];
   const named = typeof name === "string" && typeof namespace === "string";
-  if (given === undefined && !named)
+  if (place === undefined && !named)
     throw new Refused(
       "metadata: name and namespace are needed, because the file is bound to them; " +
         "write both, or give --secret NAMESPACE/NAME",
@@ -127,6 +127,6 @@ const shown = (key: string): string => JSON.stringify(key.slice(0, 64));
 const texts = (value: unknown): Record<string, string> =>
   Object.fromEntries(
     Object.entries(fieldsOf(value)).filter(
-      (one): one is [string, string] => typeof one[1] === "string",
+      (field): field is [string, string] => typeof field[1] === "string",
     ),
   );

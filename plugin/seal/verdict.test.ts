@@ -23,18 +23,19 @@ const cases = [
   [undefined, "last", true, undefined, "left over"],
   [undefined, "last", false, "a", "missing"],
 ] as const;
-for (const [known, sealing, file, present, state] of cases)
-  test(`reports ${state ?? "nothing"} for ${file ? "a" : "no"} file, sealed with certificate ${known ?? "unknown"} by the run ${sealing}, if the certificate is now ${present ?? "unknown"}`, () => {
+for (const [certificate, sealing, file, present, state] of cases)
+  test(`reports ${state ?? "nothing"} for ${file ? "a" : "no"} file, sealed with certificate ${certificate ?? "unknown"} by the run ${sealing}, if the certificate is now ${present ?? "unknown"}`, () => {
     const index = {
       namespace: "kube-system",
       name: "regcred",
       scope: "strict",
       sealing: "last",
-      clusters: known === undefined ? {} : { east: { fingerprint: known, until, sealing } },
+      clusters:
+        certificate === undefined ? {} : { east: { fingerprint: certificate, until, sealing } },
     } as const;
-    const given = present === undefined ? {} : { east: { fingerprint: present } };
+    const certificates = present === undefined ? {} : { east: { fingerprint: present } };
     assert.deepEqual(
-      judge(index, new Set(file ? ["east"] : []), given).map((one) => one.state),
+      judge(index, new Set(file ? ["east"] : []), certificates).map((verdict) => verdict.state),
       state === undefined ? [] : [state],
     );
   });

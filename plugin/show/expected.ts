@@ -49,17 +49,17 @@ export const stepSeconds = (probation: string = defaults.probation): number =>
 export function expectedSeconds({ spec, status }: GlobalPullSecret): number | undefined {
   const { desired = 0, updated = 0 } = status?.nodes ?? {};
   if (desired === 0) return undefined;
-  const left = desired - updated;
+  const remaining = desired - updated;
   const mode = spec?.delivery?.mode ?? "Restart";
   const { maxUnavailable = defaults.maxUnavailable, probation } = spec?.rollout ?? {};
-  if (left <= 0) return 0;
+  if (remaining <= 0) return 0;
   // Without restarts, all other nodes change at the same time, after the first node.
   if (mode !== "Restart")
     return (updated === 0 ? 2 : 1) * (mode === "Reread" ? rereadSeconds : providerSeconds);
   const steps =
     updated === 0
       ? stepsFor(desired, maxUnavailable)
-      : Math.ceil(left / atOnce(desired, maxUnavailable));
+      : Math.ceil(remaining / atOnce(desired, maxUnavailable));
   return steps * stepSeconds(probation);
 }
 

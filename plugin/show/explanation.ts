@@ -22,17 +22,17 @@ export function explainObject(object: GlobalPullSecret, image: string): Explaine
   const { spec, status } = object;
   const repository = repositoryOf(image);
   if (repository === undefined) return undefined;
-  const listed = (status?.registries ?? []).map((one) => ({ key: one.registry, one }));
+  const listed = (status?.registries ?? []).map((entry) => ({ key: entry.registry, one: entry }));
   const { tries, ignored } = match(listed, repository);
   let order = 0;
-  const found = tries.flatMap((group) => {
+  const orderedTries = tries.flatMap((group) => {
     const first = order + 1;
     order += group.length;
-    return group.map(({ one }) => ({ ...one, order: first }));
+    return group.map(({ one: entry }) => ({ ...entry, order: first }));
   });
   return {
     image,
-    tries: spec?.delivery?.mode === "CredentialProvider" ? fileFirst(found) : found,
+    tries: spec?.delivery?.mode === "CredentialProvider" ? fileFirst(orderedTries) : orderedTries,
     ignored: ignored.map(({ key, reason }) => ({ registry: key, reason })),
     omitted: status?.registriesOmitted ?? 0,
   };
@@ -46,15 +46,15 @@ function fileFirst(tries: Explained["tries"]): Explained["tries"] {
   const isInFile = ({ source }: RegistryStatus) => source === sourceIds.original;
   // Only the original can have several entries for one registry, so the new order does not separate
   // entries that have the same number.
-  return renumbered([...tries.filter(isInFile), ...tries.filter((one) => !isInFile(one))]);
+  return renumbered([...tries.filter(isInFile), ...tries.filter((entry) => !isInFile(entry))]);
 }
 
 /** Numbers the entries again from 1. Entries that had equal numbers get equal numbers again. */
 function renumbered(tries: Explained["tries"]): Explained["tries"] {
   let order = 0;
-  return tries.map((one, at) => {
-    if (one.order !== tries[at - 1]?.order) order = at + 1;
-    return { ...one, order };
+  return tries.map((entry, at) => {
+    if (entry.order !== tries[at - 1]?.order) order = at + 1;
+    return { ...entry, order };
   });
 }
 

@@ -65,7 +65,9 @@ export function nodeRows({ pods, events, nodes, failures }: NodeFacts): readonly
       ]);
     });
   const shown = new Set(ofPods.map(({ node }) => node));
-  const podless = failures.filter(({ node }) => !shown.has(node)).map((one) => podlessRow(one));
+  const podless = failures
+    .filter(({ node }) => !shown.has(node))
+    .map((failure) => podlessRow(failure));
   return [...ofPods, ...podless].toSorted((a, b) => a.node.localeCompare(b.node));
 }
 
@@ -79,13 +81,15 @@ function rowOf(
 ): NodeRow {
   const text = metadata?.annotations?.[revisionAnnotation];
   const ready = conditionOf(status, "Ready")?.status === "True";
-  const found = ready ? nothing : reasons.reduce<Reason | undefined>((a, b) => a ?? b(), undefined);
+  const reason = ready
+    ? nothing
+    : reasons.reduce<Reason | undefined>((a, b) => a ?? b(), undefined);
   return {
     node: spec?.nodeName ?? "",
     pod: metadata?.name ?? "",
     revision: text === undefined ? undefined : Number(text),
     ready,
-    ...(found ?? { ...nothing, message: "no report yet" }),
+    ...(reason ?? { ...nothing, message: "no report yet" }),
   };
 }
 
@@ -109,9 +113,9 @@ function awayReason({ status }: V1Pod, node: V1Node | undefined): Reason | undef
   const ofNode = conditionOf(node?.status, "Ready");
   const ofPod = conditionOf(status, "Ready");
   const isLost = node === undefined && conditionOf(status, "ContainersReady")?.status === "True";
-  const found = ofNode?.status === "Unknown" ? ofNode : isLost ? ofPod : undefined;
-  if (found === undefined) return undefined;
-  const since = found.lastTransitionTime as string | Date | undefined;
+  const condition = ofNode?.status === "Unknown" ? ofNode : isLost ? ofPod : undefined;
+  if (condition === undefined) return undefined;
+  const since = condition.lastTransitionTime as string | Date | undefined;
   return withAdvice(nodeCodes.away[0], since === undefined ? undefined : String(since));
 }
 

@@ -46,7 +46,7 @@ for (const [reported, distribution, unit, restarts, modes] of [
 
 function cluster(...nodes: readonly V1Node[]): FakeCluster {
   const fake = new FakeCluster();
-  for (const [at, one] of nodes.entries()) fake.objects.set(`/api/v1/nodes/n${at}`, one);
+  for (const [at, object] of nodes.entries()) fake.objects.set(`/api/v1/nodes/n${at}`, object);
   return fake;
 }
 

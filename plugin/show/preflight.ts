@@ -146,8 +146,8 @@ export function kindOf({ metadata, status }: V1Node): Kind {
     image: osImage,
     os: operatingSystem,
   };
-  const found = kinds.find(([fits]) => fits(facts)) as (typeof kinds)[number];
-  return found[1];
+  const row = kinds.find(([fits]) => fits(facts)) as (typeof kinds)[number];
+  return row[1];
 }
 
 /** Counts the nodes of each kind, page by page. It stores only counts, even for 5,000 nodes. */
@@ -167,8 +167,8 @@ export class Preflighter {
 
   result(): Preflight {
     const groups = [...this.#groups].map(([kind, counts]) => Object.assign({}, kind, counts));
-    const nodes = groups.reduce((sum, one) => sum + one.nodes, 0);
-    const restarts = groups.reduce((sum, one) => sum + (one.restarts ? one.nodes : 0), 0);
+    const nodes = groups.reduce((sum, group) => sum + group.nodes, 0);
+    const restarts = groups.reduce((sum, group) => sum + (group.restarts ? group.nodes : 0), 0);
     return {
       nodes,
       groups: groups.toSorted((a, b) => b.nodes - a.nodes),
@@ -192,9 +192,9 @@ const credentialFiles = [
   "/root/.dockercfg",
 ];
 
-export function preflightLines(found: Preflight, paint: Paint): string[] {
-  if (found.nodes === 0) return ["there are no nodes"];
-  const rows = found.groups.map(({ nodes, ready, distribution, unit, modes, restarts }) => [
+export function preflightLines(preflight: Preflight, paint: Paint): string[] {
+  if (preflight.nodes === 0) return ["there are no nodes"];
+  const rows = preflight.groups.map(({ nodes, ready, distribution, unit, modes, restarts }) => [
     `${ready}/${nodes}`,
     distribution,
     unit,
@@ -203,22 +203,27 @@ export function preflightLines(found: Preflight, paint: Paint): string[] {
   ]);
   const head = ["READY", "NODES OF", "KUBELET'S UNIT", "MODES", "RESTARTS"];
   const [title = "", ...body] = columns([head, ...rows]);
-  const notes = found.groups.flatMap(({ distribution, note, examples }) =>
+  const notes = preflight.groups.flatMap(({ distribution, note, examples }) =>
     note === undefined ? [] : [`  ${distribution} (${examples.join(", ")}): ${note}`],
   );
-  const served = found.groups.reduce((sum, one) => sum + (one.modes.length > 0 ? one.nodes : 0), 0);
+  const served = preflight.groups.reduce(
+    (sum, group) => sum + (group.modes.length > 0 ? group.nodes : 0),
+    0,
+  );
   const first =
-    served === found.nodes
-      ? paint.good(`${served} of ${found.nodes} nodes can be served`)
-      : paint.doubt(`${served} of ${found.nodes} nodes can be served`);
+    served === preflight.nodes
+      ? paint.good(`${served} of ${preflight.nodes} nodes can be served`)
+      : paint.doubt(`${served} of ${preflight.nodes} nodes can be served`);
   return [
     first,
-    found.restarts === 0
+    preflight.restarts === 0
       ? "no kubelet would restart"
-      : `a rollout in mode Restart would restart ${found.restarts} kubelets, 10 % at a time: ` +
-        `about ${span(found.seconds)}; containers keep running`,
+      : `a rollout in mode Restart would restart ${preflight.restarts} kubelets, 10 % at a time: ` +
+        `about ${span(preflight.seconds)}; containers keep running`,
     paint.strong(title),
-    ...body.map((line, at) => (found.groups[at]?.modes.length === 0 ? paint.doubt(line) : line)),
+    ...body.map((line, at) =>
+      preflight.groups[at]?.modes.length === 0 ? paint.doubt(line) : line,
+    ),
     ...notes,
     "if a node has only one of the later files, move its entries to the first file before you install:",
     `  kubectl debug node/NAME -it --image=busybox -- ls -l ${credentialFiles.map((file) => `/host${file}`).join(" ")}`,

@@ -279,9 +279,9 @@ const cases: readonly (readonly [
     /Overdue: n7/,
   ],
 ];
-for (const [what, one, present, is, why] of cases)
+for (const [what, pullSecret, present, is, why] of cases)
   test(`reports "${is}" for: ${what}`, () => {
-    const answer = judgeServed(one, present);
+    const answer = judgeServed(pullSecret, present);
     assert.equal(answer.is, is, answer.why);
     assert.match(answer.why, why);
   });
@@ -331,9 +331,9 @@ const deletions: readonly (readonly [
     /still exists/,
   ],
 ];
-for (const [what, one, version, is, why] of deletions)
+for (const [what, pullSecret, version, is, why] of deletions)
   test(`reports "${is}" for an awaited deletion if ${what}`, () => {
-    const answer = judgeServed(one, named(version), { deleted: true });
+    const answer = judgeServed(pullSecret, named(version), { deleted: true });
     assert.equal(answer.is, is, answer.why);
     assert.match(answer.why, why);
   });

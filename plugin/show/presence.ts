@@ -44,7 +44,7 @@ export function judgeServed(
   // While the object is withdrawn, no version of any source is served.
   if (object.spec?.managementState === "Withdrawn") return judgeWithdrawn(object);
   const judge = deleted ? judgeDeletion : judgeSource;
-  const judged = present.map((one) => judge(object, one));
+  const judged = present.map((source) => judge(object, source));
   const open =
     judged.find(({ is }) => is === "failed") ?? judged.find(({ is }) => is === "waiting");
   const isEmpty = !deleted && conditionOf(object.status, "Ready")?.reason === noSource;
@@ -122,8 +122,8 @@ function judgeGone(source: string, status: SourceStatus | undefined): Served {
 }
 
 /** Compares versions as numbers. Versions are too long for JavaScript's number type. */
-function reaches(found: string | undefined, wanted: string): boolean {
-  return found !== undefined && /^\d+$/.test(found) && BigInt(found) >= BigInt(wanted);
+function reaches(version: string | undefined, minimum: string): boolean {
+  return version !== undefined && /^\d+$/.test(version) && BigInt(version) >= BigInt(minimum);
 }
 
 const served: Served = { is: "served", why: "" };

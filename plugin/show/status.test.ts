@@ -127,7 +127,7 @@ for (const [delivery, line] of modes)
   test(`prints ${line ?? "no line"} for delivery ${JSON.stringify(delivery)}`, () => {
     const lines = statusLines(object({ spec: { delivery } }), screen);
     assert.equal(
-      lines.find((one) => one.startsWith("Delivery")),
+      lines.find((candidate) => candidate.startsWith("Delivery")),
       line,
     );
   });

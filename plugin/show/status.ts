@@ -90,11 +90,13 @@ function nodeLines(object: GlobalPullSecret, screen: Screen): string[] {
     ...(unreachable > 0 ? [`${unreachable} unreachable (?)`] : []),
     ...(failed > 0 ? [`${failed} failed (x)`] : []),
   ];
-  const left = conditionOf(object.status, "NodesLeftOut");
+  const condition = conditionOf(object.status, "NodesLeftOut");
   return [
     `Nodes     ${drawn} ${summary}`,
     `          ${counts.join(", ")}`,
-    ...(left?.status === "True" ? [screen.paint.doubt(`          left out: ${left.message}`)] : []),
+    ...(condition?.status === "True"
+      ? [screen.paint.doubt(`          left out: ${condition.message}`)]
+      : []),
   ];
 }
 
@@ -166,7 +168,9 @@ function failureLines({ status }: GlobalPullSecret, { paint, now }: Screen): str
 type Advice = Readonly<{ what: string; next: string }>;
 /** The entry of a code in the catalogues. Undefined if this version does not have the code. */
 export function adviceOn(code: string): Advice | undefined {
-  const row = [...Object.values(ofAgents), ...Object.values(ofNodes)].find(([one]) => one === code);
+  const row = [...Object.values(ofAgents), ...Object.values(ofNodes)].find(
+    ([rowCode]) => rowCode === code,
+  );
   return row && { what: row[1], next: row[2] };
 }
 

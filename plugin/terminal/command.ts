@@ -129,12 +129,12 @@ export function usageOf(
     ...rows.map(([name]) => (first === "" ? name.split(" ")[0] : name)?.length ?? 0),
   );
   const lists = Object.entries(groups).flatMap(([group, title]) => {
-    const own = rows.filter(([, one]) => one.group === group);
+    const own = rows.filter(([, entry]) => entry.group === group);
     const lines = own.map(([name, { what }]) => {
       const [word = ""] = name.split(" ");
-      const [left, right] =
+      const [label, right] =
         first === "" && word in families ? [word, families[word]] : [name, what];
-      return `  ${left.padEnd(width)} ${right}\n`;
+      return `  ${label.padEnd(width)} ${right}\n`;
     });
     return own.length === 0 ? [] : [`${title}:\n${[...new Set(lines)].join("")}`];
   });

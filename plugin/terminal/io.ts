@@ -169,8 +169,8 @@ export function interruptOf(source: Pick<EventEmitter, "once">): () => AbortSign
   let ends: AbortController | undefined;
   return () => {
     if (ends !== undefined) return ends.signal;
-    const made = (ends = new AbortController());
-    source.once("SIGINT", () => made.abort());
-    return made.signal;
+    const controller = (ends = new AbortController());
+    source.once("SIGINT", () => controller.abort());
+    return controller.signal;
   };
 }

@@ -3,13 +3,13 @@ import { test } from "node:test";
 import { liveLine, liveText } from "./live.ts";
 
 test("shows elapsed and expected time before the text, and escapes text that could fool a terminal", () => {
-  for (const [elapsed, left, shown] of [
+  for (const [elapsed, remaining, shown] of [
     [0.4, undefined, "0s: a"],
     [42.9, 180, "42s, about 3m left: a"],
     [700, 0, "11m: a"],
     [700, -5, "11m: a"],
   ] as const)
-    assert.equal(liveText("a", elapsed, left), shown);
+    assert.equal(liveText("a", elapsed, remaining), shown);
   assert.equal(liveText("a\u001b[2K\nb", 0, undefined), "0s: a\\u{1b}[2K\\u{a}b");
 });
 

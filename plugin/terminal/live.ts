@@ -14,8 +14,9 @@ export type Live = Readonly<{
 const erase = "\r\u001b[K";
 
 /** The text of the line. The time comes first, because a narrow terminal cuts off the end. */
-export function liveText(what: string, elapsed: number, left: number | undefined): string {
-  const rest = left === undefined || left <= 0 ? "" : `, about ${span(Math.ceil(left))} left`;
+export function liveText(what: string, elapsed: number, remaining: number | undefined): string {
+  const rest =
+    remaining === undefined || remaining <= 0 ? "" : `, about ${span(Math.ceil(remaining))} left`;
   return `${span(Math.floor(elapsed))}${rest}: ${escape(what)}`;
 }
 
@@ -38,8 +39,8 @@ export function liveLine(terminal: LiveTerminal | undefined, print: (line: strin
   let until: number | undefined;
   const draw = (): void => {
     const now = performance.now();
-    const left = until === undefined ? undefined : (until - now) / 1000;
-    const text = liveText(last, (now - begin) / 1000, left);
+    const remaining = until === undefined ? undefined : (until - now) / 1000;
+    const text = liveText(last, (now - begin) / 1000, remaining);
     // We leave the last column free, because some terminals begin a new line after it.
     write(`${erase}${[...text].slice(0, columns - 1).join("")}`);
   };

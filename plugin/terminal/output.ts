@@ -39,7 +39,8 @@ export const textOf = (lines: readonly string[]): string => `${lines.join("\n")}
 
 /** Escapes every text in the value, because other programs wrote it. */
 function harmless<T>(value: T): T {
-  const escaped = (_: string, one: unknown) => (typeof one === "string" ? escape(one) : one);
+  const escaped = (_: string, field: unknown) =>
+    typeof field === "string" ? escape(field) : field;
   return JSON.parse(JSON.stringify(value), escaped) as T;
 }
 

@@ -37,7 +37,7 @@ test("draws a bar with the given number of columns, and shows every part above 0
   fc.assert(
     fc.property(counts, fc.nat(5000), fc.integer({ min: 10, max: 60 }), (all, rest, columns) => {
       const parts = all.map((count, at) => ["#u?x"[at] ?? "", count] as const);
-      const whole = all.reduce((sum, one) => sum + one, rest);
+      const whole = all.reduce((sum, count) => sum + count, rest);
       const drawn = bar(parts, whole, columns);
       assert.equal(drawn.length, columns + 2);
       for (const [letter, count] of parts) assert.equal(drawn.includes(letter), count > 0);

@@ -39,7 +39,7 @@ export function bar(
   const lengths = parts.map(([, count]) =>
     count === 0 ? 0 : Math.max(1, Math.floor((count * columns) / whole)),
   );
-  const excess = Math.max(0, lengths.reduce((sum, one) => sum + one, 0) - columns);
+  const excess = Math.max(0, lengths.reduce((sum, length) => sum + length, 0) - columns);
   const longest = lengths.indexOf(Math.max(...lengths));
   const drawn = parts.map(([letter], at) =>
     letter.repeat(Math.max(0, (lengths[at] ?? 0) - (at === longest ? excess : 0))),

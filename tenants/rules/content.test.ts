@@ -10,12 +10,12 @@ test("L12: merges stringData into data as in a Secret, with priority for stringD
     stringData: { b: "ü", ["__proto__"]: "3" },
   });
   assert.ok(judged.ok);
-  const wanted = Object.fromEntries([
+  const expected = Object.fromEntries([
     ["a", encode("1")],
     ["b", encode("ü")],
     ["__proto__", encode("3")],
   ]);
-  assert.ok(sameData(judged.content.data, wanted));
+  assert.ok(sameData(judged.content.data, expected));
   assert.equal(judged.content.type, "Opaque");
 });
 

@@ -84,10 +84,10 @@ function isDocument(text: string): boolean {
 }
 
 /** True if two maps have the same keys with the same values. */
-export function sameData(one: Data, other: Data): boolean {
-  const names = Object.keys(one);
+export function sameData(data: Data, other: Data): boolean {
+  const names = Object.keys(data);
   return (
     names.length === Object.keys(other).length &&
-    names.every((name) => Object.hasOwn(other, name) && one[name] === other[name])
+    names.every((name) => Object.hasOwn(other, name) && data[name] === other[name])
   );
 }

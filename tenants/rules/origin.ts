@@ -17,7 +17,7 @@ const objectName = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 
 /** True if the annotations name an origin, even if it is not valid. */
 export const hasOrigin = (annotations: Readonly<Record<string, string>>): boolean =>
-  Object.values(names).every((one) => annotations[one] !== undefined);
+  Object.values(names).every((annotation) => annotations[annotation] !== undefined);
 
 /**
  * Annotation on a copy: the id of the tenant's cluster. The tenant's side recognises its own copies
@@ -65,7 +65,7 @@ function labelValue(text: string): string {
  */
 export function originOf({ annotations = {}, name = "", namespace = "" }: V1ObjectMeta): Origin {
   const named = { name: annotations[names.name], namespace: annotations[names.namespace] };
-  const isValid = [named.name, named.namespace].every((one) => objectName.test(one ?? ""));
+  const isValid = [named.name, named.namespace].every((part) => objectName.test(part ?? ""));
   return isValid && named.name !== undefined && named.namespace !== undefined
     ? { name: named.name, namespace: named.namespace }
     : { name, namespace };

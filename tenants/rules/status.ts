@@ -5,7 +5,7 @@ import {
   type SyncReason,
   type SyncWarningReason,
 } from "#api/sync-reasons.ts";
-import type { SyncSecretStatus } from "#api/sync-secret.ts";
+import type { SyncSecret, SyncSecretStatus } from "#api/sync-secret.ts";
 import { conditionsOf, timeOf, truth } from "#kube/conditions.ts";
 
 /** The result of one reconcile. */
@@ -50,5 +50,16 @@ export function statusOf(
     ...(secretName === undefined ? {} : { secretName }),
     ...(resourceVersion === undefined ? {} : { resourceVersion }),
     conditions: conditionsOf(rows, generation, former.conditions, timeOf(now)),
+  };
+}
+
+/** Name and version of the Secret in the old status, so that the new status contains them too. */
+export function secretFields({
+  status,
+}: SyncSecret): Pick<Found, "secretName" | "resourceVersion"> {
+  const { secretName, resourceVersion } = status ?? {};
+  return {
+    ...(secretName === undefined ? {} : { secretName }),
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
   };
 }

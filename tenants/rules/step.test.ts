@@ -12,17 +12,17 @@ const object: SyncSecret = {
   metadata: { name: "0e9d", namespace: "tenant-a", uid: "77" },
   type: "Opaque",
 };
-const wanted = secretOf(object, content);
-const fixed: Wanted = { ...wanted, immutable: true };
+const desired = secretOf(object, content);
+const fixed: Wanted = { ...desired, immutable: true };
 const elsewhere: Wanted = {
-  ...wanted,
+  ...desired,
   metadata: {
-    ...wanted.metadata,
-    annotations: { ...wanted.metadata.annotations, "globalpullsecret.io/origin-name": "x" },
+    ...desired.metadata,
+    annotations: { ...desired.metadata.annotations, "globalpullsecret.io/origin-name": "x" },
   },
 };
 /** The object as the API server returns it. Its managedFields contain our name. */
-const made = ({ metadata, ...rest }: Wanted, more: object = {}): Live =>
+const liveOf = ({ metadata, ...rest }: Wanted, more: object = {}): Live =>
   ({
     ...rest,
     ...more,
@@ -44,30 +44,30 @@ const table: readonly (readonly [
   of: Wanted,
   step: SyncStep,
 ])[] = [
-  ["nothing exists", undefined, wanted, "create"],
-  ["it is as wanted", made(wanted), wanted, "nothing"],
+  ["nothing exists", undefined, desired, "create"],
+  ["it is as wanted", liveOf(desired), desired, "nothing"],
   [
     "a foreign label beside ours",
-    made({
-      ...wanted,
-      metadata: { ...wanted.metadata, labels: { ...wanted.metadata.labels, x: "y" } },
+    liveOf({
+      ...desired,
+      metadata: { ...desired.metadata, labels: { ...desired.metadata.labels, x: "y" } },
     }),
-    wanted,
+    desired,
     "nothing",
   ],
-  ["another value in data", made(wanted, { data: { a: "eQ==" } }), wanted, "update"],
-  ["a foreign key in data", made(wanted, { data: { a: "eA==", b: "eA==" } }), wanted, "update"],
-  ["without data", made(wanted, { data: undefined }), wanted, "update"],
-  ["stringData in addition", made(wanted, { stringData: { b: "x" } }), wanted, "update"],
-  ["without its labels", without(made(wanted), "labels"), wanted, "update"],
-  ["without its origin", without(made(wanted), "annotations"), wanted, "update"],
-  ["of another origin", made(elsewhere), wanted, "update"],
-  ["without its owner", without(made(wanted), "ownerReferences"), wanted, "update"],
-  ["it should be immutable", made(wanted), fixed, "update"],
-  ["immutable, without its labels", without(made(fixed), "labels"), fixed, "update"],
-  ["immutable, with another value", made(fixed, { data: { a: "eQ==" } }), fixed, "recreate"],
-  ["another client made it immutable", made(wanted, { immutable: true }), wanted, "recreate"],
-  ["another type", made(wanted, { type: "kubernetes.io/tls" }), wanted, "recreate"],
+  ["another value in data", liveOf(desired, { data: { a: "eQ==" } }), desired, "update"],
+  ["a foreign key in data", liveOf(desired, { data: { a: "eA==", b: "eA==" } }), desired, "update"],
+  ["without data", liveOf(desired, { data: undefined }), desired, "update"],
+  ["stringData in addition", liveOf(desired, { stringData: { b: "x" } }), desired, "update"],
+  ["without its labels", without(liveOf(desired), "labels"), desired, "update"],
+  ["without its origin", without(liveOf(desired), "annotations"), desired, "update"],
+  ["of another origin", liveOf(elsewhere), desired, "update"],
+  ["without its owner", without(liveOf(desired), "ownerReferences"), desired, "update"],
+  ["it should be immutable", liveOf(desired), fixed, "update"],
+  ["immutable, without its labels", without(liveOf(fixed), "labels"), fixed, "update"],
+  ["immutable, with another value", liveOf(fixed, { data: { a: "eQ==" } }), fixed, "recreate"],
+  ["another client made it immutable", liveOf(desired, { immutable: true }), desired, "recreate"],
+  ["another type", liveOf(desired, { type: "kubernetes.io/tls" }), desired, "recreate"],
 ];
 
 for (const [what, live, of, step] of table)
@@ -79,15 +79,15 @@ const labelValue = (name: string) =>
   originLabels({ name, namespace: "default" })["globalpullsecret.io/origin-name"] ?? "";
 
 test("treats an object that we did not create as foreign, even if its content is the same", () => {
-  const theirs = without(made(wanted), "managedFields", "ownerReferences");
+  const theirs = without(liveOf(desired), "managedFields", "ownerReferences");
   assert.ok(!isSecretOf(theirs.metadata, "77"));
-  assert.equal(stepOf(theirs, wanted, false), "foreign");
-  const leaving = { ...made(wanted), metadata: { deletionTimestamp: new Date() } };
-  assert.equal(stepOf(leaving, wanted, true), "wait");
+  assert.equal(stepOf(theirs, desired, false), "foreign");
+  const leaving = { ...liveOf(desired), metadata: { deletionTimestamp: new Date() } };
+  assert.equal(stepOf(leaving, desired, true), "wait");
 });
 
 test("makes a replace request with the resourceVersion that was read, and keeps metadata that others added", () => {
-  const live = made(wanted, { data: { b: "eA==" }, stringData: { c: "x" } });
+  const live = liveOf(desired, { data: { b: "eA==" }, stringData: { c: "x" } });
   const other = { apiVersion: "v1", kind: "ConfigMap", name: "o", uid: "9" };
   const metadata = {
     ...live.metadata,
@@ -97,8 +97,8 @@ test("makes a replace request with the resourceVersion that was read, and keeps 
     ownerReferences: [other],
     finalizers: ["example.com/hold"],
   };
-  const body = replacement({ ...live, metadata }, wanted) as Live;
-  assert.equal(stepOf(body, wanted, true), "nothing");
+  const body = replacement({ ...live, metadata }, desired) as Live;
+  assert.equal(stepOf(body, desired, true), "nothing");
   assert.equal(body.metadata.resourceVersion, "7");
   assert.equal(body.metadata.labels?.["x"], "y");
   assert.deepEqual(body.metadata.finalizers, ["example.com/hold"]);
@@ -108,9 +108,9 @@ test("makes a replace request with the resourceVersion that was read, and keeps 
 
 test("L6: shortens a name that is too long for a label to 54 characters and 8 digits of its hash", () => {
   assert.equal(labelValue("a".repeat(63)), "a".repeat(63));
-  const [one, other] = [labelValue(`${"a".repeat(200)}b`), labelValue(`${"a".repeat(200)}c`)];
-  assert.notEqual(one, other);
-  for (const value of [one, other, labelValue(`${"a".repeat(53)}.${"b".repeat(100)}`)]) {
+  const [first, other] = [labelValue(`${"a".repeat(200)}b`), labelValue(`${"a".repeat(200)}c`)];
+  assert.notEqual(first, other);
+  for (const value of [first, other, labelValue(`${"a".repeat(53)}.${"b".repeat(100)}`)]) {
     assert.equal(value.length, 63);
     assert.match(value, /^[a-z0-9][-a-z0-9.]*[a-z0-9]$/);
   }

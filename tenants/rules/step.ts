@@ -28,21 +28,21 @@ export type SyncStep =
   | "nothing";
 
 /** The next step. `isOurs`: we made the live object, even if others have edited it since. */
-export function stepOf(live: Live | undefined, wanted: Wanted, isOurs: boolean): SyncStep {
+export function stepOf(live: Live | undefined, desired: Wanted, isOurs: boolean): SyncStep {
   if (live === undefined) return "create";
   if (live.metadata.deletionTimestamp !== undefined) return "wait";
   if (!isOurs) return "foreign";
-  const content = sameContent(live, wanted);
+  const content = sameContent(live, desired);
   const immutable = live.immutable === true;
-  if (content && immutable === wanted.immutable)
-    return sameMetadata(live.metadata, wanted) ? "nothing" : "update";
-  const fixed = (live.type ?? "Opaque") !== wanted.type || immutable;
+  if (content && immutable === desired.immutable)
+    return sameMetadata(live.metadata, desired) ? "nothing" : "update";
+  const fixed = (live.type ?? "Opaque") !== desired.type || immutable;
   return fixed ? "recreate" : "update";
 }
 
-const sameContent = (live: Live, wanted: Wanted): boolean =>
-  (live.type ?? "Opaque") === wanted.type &&
-  sameData(live.data ?? {}, wanted.data) &&
+const sameContent = (live: Live, desired: Wanted): boolean =>
+  (live.type ?? "Opaque") === desired.type &&
+  sameData(live.data ?? {}, desired.data) &&
   Object.keys(live.stringData ?? {}).length === 0;
 
 /**
@@ -50,18 +50,18 @@ const sameContent = (live: Live, wanted: Wanted): boolean =>
  * others added do not count.
  */
 function sameMetadata(live: V1ObjectMeta, { metadata }: Wanted): boolean {
-  const has = (there: Readonly<Record<string, string>> = {}, ours: Readonly<typeof there>) =>
-    Object.entries(ours).every(([name, value]) => there[name] === value);
+  const has = (actual: Readonly<Record<string, string>> = {}, ours: Readonly<typeof actual>) =>
+    Object.entries(ours).every(([name, value]) => actual[name] === value);
   return (
     has(live.labels, metadata.labels) &&
     has(live.annotations, metadata.annotations) &&
     (metadata.ownerReferences ?? []).every((ours) =>
       (live.ownerReferences ?? []).some(
-        (one) =>
-          one.uid === ours.uid &&
-          one.name === ours.name &&
-          one.kind === ours.kind &&
-          one.blockOwnerDeletion === ours.blockOwnerDeletion,
+        (reference) =>
+          reference.uid === ours.uid &&
+          reference.name === ours.name &&
+          reference.kind === ours.kind &&
+          reference.blockOwnerDeletion === ours.blockOwnerDeletion,
       ),
     )
   );
@@ -71,18 +71,18 @@ function sameMetadata(live: V1ObjectMeta, { metadata }: Wanted): boolean {
  * The object for a replace request, with the resourceVersion of the live object. The request keeps
  * the metadata that others added, but not the data that they added.
  */
-export function replacement(live: Live, wanted: Wanted): object {
+export function replacement(live: Live, desired: Wanted): object {
   const { managedFields: _written, ...metadata } = live.metadata;
-  const ours = wanted.metadata.ownerReferences ?? [];
+  const ours = desired.metadata.ownerReferences ?? [];
   const others = (metadata.ownerReferences ?? []).filter(
-    (one) => !ours.some(({ uid }) => uid === one.uid),
+    (reference) => !ours.some(({ uid }) => uid === reference.uid),
   );
   return {
-    ...wanted,
+    ...desired,
     metadata: {
       ...metadata,
-      labels: { ...metadata.labels, ...wanted.metadata.labels },
-      annotations: { ...metadata.annotations, ...wanted.metadata.annotations },
+      labels: { ...metadata.labels, ...desired.metadata.labels },
+      annotations: { ...metadata.annotations, ...desired.metadata.annotations },
       ...(ours.length === 0 ? {} : { ownerReferences: [...others, ...ours] }),
     },
   };

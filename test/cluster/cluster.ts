@@ -231,9 +231,9 @@ export class Cluster {
       .then((answer) => answer.text()).then((text) => process.stdout.write(text))`;
     const argv = inNamespace(this.#place.network, "hub", [process.execPath, "-e", script]);
     const answer = JSON.parse(await run(argv)) as { kvs?: { value: string }[] };
-    const [found] = answer.kvs ?? [];
-    if (found === undefined) throw new Error(`etcd has nothing under ${key}`);
-    return Buffer.from(found.value, "base64").toString("latin1");
+    const [entry] = answer.kvs ?? [];
+    if (entry === undefined) throw new Error(`etcd has nothing under ${key}`);
+    return Buffer.from(entry.value, "base64").toString("latin1");
   }
 
   /** From now on the cluster outlives this process, until removeCluster(name). */

@@ -110,7 +110,7 @@ export async function startControlPlane(
     writeFileSync(join(directory, longestTokenFile), String(longestToken));
 
   checks.push(start(place, "kube-apiserver", apiServerFlags(directory, network, plane)));
-  const check = () => checks.forEach((one) => one());
+  const check = () => checks.forEach((checkProgram) => checkProgram());
   await untilApiReady(place, plane, check);
   // Starts the controller manager only now, because it ends if no API server is healthy within 10
   // s. On a busy machine the API server takes longer, and no kubelet is here to restart a

@@ -40,17 +40,17 @@ function directory(name: string): Promise<string> {
 
 test("the next run deletes the leftovers of a killed run, but no cluster that was started with keep", async () => {
   const killed = startElsewhere("killed");
-  const kept = startElsewhere("kept", { keep: true });
-  await Promise.all([killed.up, kept.up]);
+  const keptRun = startElsewhere("kept", { keep: true });
+  await Promise.all([killed.up, keptRun.up]);
   const [killedAt, keptAt] = [await directory("killed"), await directory("kept")];
   assert.notEqual(killedAt, keptAt, "runs two clusters side by side");
-  for (const { child, ended } of [killed, kept]) {
+  for (const { child, ended } of [killed, keptRun]) {
     child.kill("SIGKILL");
     await ended;
   }
-  const left = tracesOf(killedAt).map((trace) => trace.split(" ")[0]);
+  const traceKinds = tracesOf(killedAt).map((trace) => trace.split(" ")[0]);
   assert.deepEqual(
-    new Set(left),
+    new Set(traceKinds),
     new Set(["process", "namespace", "device", "control", "propagate", "directory"]),
   );
 

@@ -22,7 +22,7 @@ export async function restsFrom(
   asked: (since: string) => readonly AuditedRequest[],
 ): Promise<void> {
   const since = (moment: number) =>
-    asked(new Date(moment).toISOString()).filter((one) => !keepsWatch(one));
+    asked(new Date(moment).toISOString()).filter((request) => !keepsWatch(request));
   const begun = Date.now();
   await until(
     "earlier requests are over",

@@ -64,8 +64,8 @@ async function assertServed(api: Api, group: string, what: string): Promise<void
 type Group = { preferredVersion: { groupVersion: string } };
 
 async function preferred(api: Api, group: string): Promise<string> {
-  const known = await api.get<Group>(`/apis/${group}`);
-  return `/apis/${known?.preferredVersion.groupVersion}`;
+  const apiGroup = await api.get<Group>(`/apis/${group}`);
+  return `/apis/${apiGroup?.preferredVersion.groupVersion}`;
 }
 
 /** The groups that the API server adds to an authenticated user. */
@@ -76,8 +76,8 @@ export function groupsOf(user: string): readonly string[] {
 }
 
 function connected(kubeconfig: string): Api {
-  const known = connections.get(kubeconfig);
-  if (known !== undefined) return known;
+  const connection = connections.get(kubeconfig);
+  if (connection !== undefined) return connection;
   const config = loadKubeConfig(kubeconfig);
   const api = connect(config, () => {}, { manager: "kubectl" });
   connections.set(kubeconfig, api);

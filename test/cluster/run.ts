@@ -16,10 +16,10 @@ export type RunOptions = Readonly<{
 export function directEnvironment(
   extra: Readonly<Record<string, string>> = {},
 ): Record<string, string> {
-  const kept = Object.entries(process.env).filter(
+  const variables = Object.entries(process.env).filter(
     ([name]) => !/^(all|https?|no)_proxy$/i.test(name),
   );
-  return { ...(Object.fromEntries(kept) as Record<string, string>), ...extra };
+  return { ...(Object.fromEntries(variables) as Record<string, string>), ...extra };
 }
 
 /** Programs that run() has started and that have not ended. */

@@ -21,7 +21,7 @@ before(async () => {
 });
 after(() => on[Symbol.asyncDispose]());
 afterEach(async () => {
-  for (const one of running.splice(0)) await one[Symbol.asyncDispose]();
+  for (const controller of running.splice(0)) await controller[Symbol.asyncDispose]();
   await plane.wipe(on);
   // Replaces what the actor wrote, so that it does not influence the next test.
   await kubectl("delete", "gps", "cluster", "--ignore-not-found");
@@ -49,17 +49,17 @@ const may = (user: string, verb: string, what: string, namespace = "kube-system"
   rights.may(on.cluster, user, verb, what, namespace);
 
 async function start(...flags: string[]): Promise<plane.Controller> {
-  const one = plane.startController(on.kubeconfig, ...flags);
-  running.push(one);
-  return one;
+  const controller = plane.startController(on.kubeconfig, ...flags);
+  running.push(controller);
+  return controller;
 }
 
 /** As this user, writes a pull secret with this text. */
 async function declareAs(user: string, text: string, name = "additional-pull-secret") {
   const stringData = JSON.stringify({ ".dockerconfigjson": text });
-  const there = await on.api.get(`${paths.secrets}/${name}`);
+  const existing = await on.api.get(`${paths.secrets}/${name}`);
   const how = ["secret", "generic", name, "--type=kubernetes.io/dockerconfigjson", ...system];
-  if (there === undefined) {
+  if (existing === undefined) {
     await kubectl("create", ...how, `--from-literal=.dockerconfigjson=${text}`, `--as=${user}`);
     return;
   }
@@ -187,9 +187,9 @@ const rows: Readonly<Record<string, () => Promise<void>>> = {
     const file = join(on.cluster.directory, "lease.json");
     writeFileSync(file, JSON.stringify(lease));
     await kubectl("create", "-f", file, `--as=${user}`);
-    const one = await start();
+    const controller = await start();
     await plane.declare(on, document({ "quay.io": "a:1" }));
-    await until("the controller is on standby", () => one.output().includes("nobody"));
+    await until("the controller is on standby", () => controller.output().includes("nobody"));
     await stays(
       "nothing is deployed",
       async () => (await on.api.get(paths.state)) === undefined,
@@ -254,13 +254,13 @@ test("covers every row of SECURITY.md's table, here or in the named file", () =>
     .filter((line) => line.startsWith("|"))
     .slice(2)
     .map((line) => (line.split(/(?<!\\)\|/)[1] ?? "").trim());
-  const known = [...Object.keys(rows), ...Object.keys(elsewhere)];
+  const documentedActors = [...Object.keys(rows), ...Object.keys(elsewhere)];
   const matches = (actor: string) =>
-    known.find((one) => actor === one || actor.startsWith(`${one} (`));
+    documentedActors.find((name) => actor === name || actor.startsWith(`${name} (`));
   assert.deepEqual(
     actors.filter((actor) => matches(actor) === undefined),
     [],
   );
-  assert.equal(new Set(actors.map(matches)).size, known.length);
+  assert.equal(new Set(actors.map(matches)).size, documentedActors.length);
   for (const file of Object.values(elsewhere)) readFileSync(join(root, file));
 });

@@ -44,7 +44,9 @@ export function changed(change: Change): V1DaemonSet {
 }
 
 /** Flag that the chart can set → arguments of the controller that give the flag another value. */
-const given: readonly (readonly [flag: string, args: readonly string[]])[] = Object.keys(flags)
+const flagArguments: readonly (readonly [flag: string, args: readonly string[]])[] = Object.keys(
+  flags,
+)
   .filter((flag) => valueOf(flag) in flagValues)
   .map((flag) => {
     const sample = samples[valueOf(flag) as keyof typeof samples];
@@ -52,7 +54,7 @@ const given: readonly (readonly [flag: string, args: readonly string[]])[] = Obj
   });
 const isBound = (flag: string) => flag in installed;
 /** The flags whose values are in annotations of the controller's account. */
-export const boundArguments = given.flatMap(([flag, args]) => (isBound(flag) ? args : []));
+export const boundArguments = flagArguments.flatMap(([flag, args]) => (isBound(flag) ? args : []));
 
 function ofArguments(args: readonly string[]): V1DaemonSet {
   const parsed = parseConfig(args);
@@ -72,14 +74,14 @@ function ofArguments(args: readonly string[]): V1DaemonSet {
  * Flag → the agents' DaemonSet of a controller with this flag and all flags that annotations name.
  */
 export const flagged: Readonly<Record<string, V1DaemonSet>> = Object.fromEntries(
-  given.map(([flag, args]) => [
+  flagArguments.map(([flag, args]) => [
     flag,
     ofArguments(isBound(flag) ? boundArguments : [...boundArguments, ...args]),
   ]),
 );
 /** Flag that no annotation names → the agents' DaemonSet if the controller has this flag. */
 export const unnamed: Readonly<Record<string, V1DaemonSet>> = Object.fromEntries(
-  given.filter(([flag]) => isBound(flag)).map(([flag, args]) => [flag, ofArguments(args)]),
+  flagArguments.filter(([flag]) => isBound(flag)).map(([flag, args]) => [flag, ofArguments(args)]),
 );
 /** The installer's flags whose values an agent may also lack: they only add to the template. */
 const optional = new Set(["agent-label", "agent-annotation"]);
@@ -88,11 +90,11 @@ const optional = new Set(["agent-label", "agent-annotation"]);
  * except this one.
  */
 export const lacking: Readonly<Record<string, V1DaemonSet>> = Object.fromEntries(
-  given
+  flagArguments
     .filter(([flag]) => isBound(flag) && !optional.has(flag))
     .map(([flag, args]) => [
       flag,
-      ofArguments(boundArguments.filter((one) => !args.includes(one))),
+      ofArguments(boundArguments.filter((argument) => !args.includes(argument))),
     ]),
 );
 
@@ -119,7 +121,7 @@ const withProbe =
 const emptied =
   (name: string): Change =>
   ({ volumes = [] }) => {
-    const at = volumes.findIndex((one) => one.name === name);
+    const at = volumes.findIndex((volume) => volume.name === name);
     volumes.splice(at, 1, { name, emptyDir: {} });
   };
 

@@ -82,9 +82,9 @@ export const changesOfPod: Readonly<
 
 export const grants = { apiGroups: [""], resources: ["pods"], verbs: ["patch"] };
 /** The object with more metadata. */
-const withMetadata = (one: KubernetesObject, more: object) => ({
-  ...one,
-  metadata: { ...one.metadata, ...more },
+const withMetadata = (object: KubernetesObject, more: object) => ({
+  ...object,
+  metadata: { ...object.metadata, ...more },
 });
 /** A Secret that Kubernetes fills with the token of another account. */
 const token = (name: string) => ({

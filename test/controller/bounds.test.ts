@@ -168,7 +168,7 @@ const labelling = {
 
 /** The controller's own object of this path. */
 const bodyOf = (path: string): object =>
-  Object.values(itsOwn).find(([one]) => one === path)?.[1] ?? {};
+  Object.values(itsOwn).find(([ownPath]) => ownPath === path)?.[1] ?? {};
 
 const its = ["-n", names.namespace] as const;
 const live = async (): Promise<V1DaemonSet> =>
@@ -193,7 +193,7 @@ async function install(objects: readonly KubeObject[]): Promise<void> {
       applied(evil),
       refusal(apply(owned.role, { ...role, rules: [grants] })),
     ];
-    return (await Promise.all(all)).every((one) => one !== "");
+    return (await Promise.all(all)).every((message) => message !== "");
   });
 }
 
@@ -376,13 +376,13 @@ describe("the policies if other clients write too", () => {
     containerOf(spec).volumeMounts?.push({ name: "etc", mountPath: "/etc/site" });
     Object.assign(containerOf(spec).resources?.limits ?? {}, { cpu: "64" });
     const { labels, annotations } = added.spec?.template.metadata ?? {};
-    for (const one of [labels, annotations]) Object.assign(one ?? {}, { "a.example/team": "a" });
+    for (const map of [labels, annotations]) Object.assign(map ?? {}, { "a.example/team": "a" });
     spec.containers.push({ name: "side", image: "side.example/car:1" });
     spec.hostPID = true;
     await admin.replace(owned.daemonSet, added);
     assert.equal(await applied(declared({ probationSeconds: 30 })), "");
-    const more = changed((one) => {
-      one.volumes?.push({ name: "var", hostPath: { path: "/var" } });
+    const more = changed((podSpec) => {
+      podSpec.volumes?.push({ name: "var", hostPath: { path: "/var" } });
     });
     assert.match(await applied(more), /volumes/);
     await again();
@@ -409,7 +409,7 @@ describe("the policies if other clients write too", () => {
   });
 
   test("accepts an image only with its digest if the installer names the digest", async () => {
-    const [digest, another] = ["a", "b"].map((one) => `sha256:${one.repeat(64)}`);
+    const [digest, another] = ["a", "b"].map((digit) => `sha256:${digit.repeat(64)}`);
     await untilAdmitted({ image: `${repository}@${another}` });
     const set = [`--set=image.repository=${repository}`, `--set=image.digest=${digest}`];
     await change(await charted(...set));
@@ -498,11 +498,11 @@ describe("the policies if other clients write too", () => {
     const [path, body] = itsOwn["global-pull-secret-state"] ?? assert.fail();
     await prepare("create", path);
     await cluster.apply(...stampingSecrets(names.stateSecretName));
-    const made = await until("the policy stamps", async () => {
-      const one = (await own.apply(path, body, { manager: controller, force: true })) as V1Pod;
-      return one.metadata?.labels?.["stamp"] === "s" && one;
+    const stamped = await until("the policy stamps", async () => {
+      const secret = (await own.apply(path, body, { manager: controller, force: true })) as V1Pod;
+      return secret.metadata?.labels?.["stamp"] === "s" && secret;
     });
-    assert.equal(made.metadata?.annotations?.["stamp"], "s");
+    assert.equal(stamped.metadata?.annotations?.["stamp"], "s");
     assert.equal(await refusal(apply(path, body)), "");
     // The policy has set this label, but the account itself may still not set it.
     await cluster.kubectl("delete", "mutatingadmissionpolicies", "stamp-secrets");

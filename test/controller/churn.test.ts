@@ -32,7 +32,7 @@ before(async () => {
   kubelets = new NodesDriver(on.api, { leaseSeconds: 120, pace: 500 }).start();
   kubelets.behaviour = (node) =>
     Date.now() - (joined.get(node) ?? 0) < joinMilliseconds ? "never starts" : "ready";
-  for (let one = 0; one < size; one += 1) await kubelets.add(`n${one}`);
+  for (let index = 0; index < size; index += 1) await kubelets.add(`n${index}`);
 });
 after(async () => {
   await kubelets?.[Symbol.asyncDispose]();

@@ -48,7 +48,7 @@ export async function granted(
   const others =
     whole?.items.filter(({ metadata }) => !defaultBindings.has(metadata?.name ?? "")) ?? [];
   const bindings: readonly Binding[] = [...(local?.items ?? []), ...others];
-  const ours = bindings.filter(({ subjects }) => subjects?.some((one) => isFor(one, user)));
+  const ours = bindings.filter(({ subjects }) => subjects?.some((subject) => isFor(subject, user)));
   const rights = await Promise.all(
     ours.map(async ({ roleRef, metadata }) => {
       const namespace = metadata?.namespace ?? "";
@@ -91,5 +91,5 @@ export function needed(request: Request): readonly string[] {
   if (resource === "") return [`${verb} ${uri.replace(/\?.*/, "")}`];
   if (verb === "create") return [right(verb, resource, namespace, "")];
   const verbs = verb === "patch" && code === 201 ? [verb, "create"] : [verb];
-  return verbs.map((one) => right(one, resource, namespace, name));
+  return verbs.map((neededVerb) => right(neededVerb, resource, namespace, name));
 }

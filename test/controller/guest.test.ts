@@ -37,7 +37,7 @@ after(async () => {
   await guest?.[Symbol.asyncDispose]();
 });
 afterEach(async () => {
-  for (const one of running.splice(0)) await one[Symbol.asyncDispose]();
+  for (const controller of running.splice(0)) await controller[Symbol.asyncDispose]();
   await home.cluster.kubectl("delete", "lease", "--all", "-n", controlPlaneNamespace);
   await plane.wipe(guest);
 });
@@ -119,7 +119,7 @@ test("H3, H8: merges the hosted cluster's Secret with the management cluster's o
   const here = () =>
     auditOf(home.cluster, { since })
       .filter(({ user }) => user === account)
-      .map((one) => withGroup(one));
+      .map((request) => withGroup(request));
   assert.deepEqual(
     here().filter(({ code }) => code === 403),
     [],
@@ -135,7 +135,7 @@ test("H3, H8: merges the hosted cluster's Secret with the management cluster's o
   const used = asked
     .filter(({ code }) => code !== 403)
     .flatMap(needed)
-    .map((one) => one.replace(`${pods}/${name}`, `${pods}/*`));
+    .map((right) => right.replace(`${pods}/${name}`, `${pods}/*`));
   assert.deepEqual([...new Set(rights)].toSorted(), [...new Set(used)].toSorted());
 
   // The hosted cluster has no Lease, and no trace of the management cluster.

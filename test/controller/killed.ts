@@ -15,11 +15,11 @@ export async function killedAtRandom(context: TestContext, kills: number): Promi
   const random = seeded(context);
   const disturb = async (done: () => Promise<boolean>) => {
     for (let kill = 0; kill < kills && !(await done()); kill++) {
-      const one = await start(1);
+      const controller = await start(1);
       const begun = Date.now();
       const life = 700 + random.fraction() * 3000;
       await until("it is time for the kill", () => Date.now() - begun > life, { every: 20 });
-      await one.kill();
+      await controller.kill();
       await plane.freeLease(on);
     }
     await start(1);
@@ -31,7 +31,7 @@ export async function killedAtRandom(context: TestContext, kills: number): Promi
   await plane.untilRolledOut(on, 1);
   assert.deepEqual(kubelets.order(1).toSorted(), names);
   assert.equal(kubelets.mostAtOnce, 1);
-  for (const one of running.splice(0)) await one[Symbol.asyncDispose]();
+  for (const controller of running.splice(0)) await controller[Symbol.asyncDispose]();
   await undeclare();
   await disturb(async () => (await on.api.get(paths.global)) === undefined);
   await plane.untilGone(on);

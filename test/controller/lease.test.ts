@@ -28,7 +28,7 @@ after(async () => {
   await on[Symbol.asyncDispose]();
 });
 afterEach(async () => {
-  for (const one of running.splice(0)) await one[Symbol.asyncDispose]();
+  for (const controller of running.splice(0)) await controller[Symbol.asyncDispose]();
   await plane.freeLease(on);
   await using _ = plane.startController(on.kubeconfig);
   await plane.clear(on);
@@ -169,12 +169,12 @@ for (const pause of everyPoint ? [0, 100] : [0]) {
 
 test("elects one leader when three controllers start at the same instant", async () => {
   const all = await Promise.all([start(...first), start(...first), start(...first)]);
-  await until("one controller leads", () => all.some((one) => one.leads()));
+  await until("one controller leads", () => all.some((controller) => controller.leads()));
   await until("the others stand by", async () => {
-    const answers = await Promise.all(all.map((one) => one.readyz()));
-    return answers.filter((one) => one.includes("standby")).length === 2;
+    const answers = await Promise.all(all.map((controller) => controller.readyz()));
+    return answers.filter((answer) => answer.includes("standby")).length === 2;
   });
-  assert.equal(all.filter((one) => one.leads()).length, 1);
+  assert.equal(all.filter((controller) => controller.leads()).length, 1);
 });
 
 test("the API server refuses a create-only write to an existing object, even from the field manager that created the object", async () => {
@@ -189,6 +189,6 @@ test("the API server refuses a create-only write to an existing object, even fro
   });
   await on.api.apply(path, secret("first"), options);
   await assert.rejects(on.api.apply(path, secret("second"), options), /409/);
-  const found = await on.api.get<V1Secret>(path);
-  assert.equal(Buffer.from(found?.data?.["text"] ?? "", "base64").toString(), "first");
+  const stored = await on.api.get<V1Secret>(path);
+  assert.equal(Buffer.from(stored?.data?.["text"] ?? "", "base64").toString(), "first");
 });

@@ -40,8 +40,8 @@ test("neither rolls out a change nor withdraws while Paused, and continues when 
       message.startsWith("paused: a withdrawal"),
     ),
   );
-  const kept = async () => (await plane.published(on))?.revision === revision;
-  await stays("nothing is published", kept, 3000);
+  const isUnchanged = async () => (await plane.published(on))?.revision === revision;
+  await stays("nothing is published", isUnchanged, 3000);
   await plane.declare(on, content("two"));
   await steer(on, "100%");
   await plane.untilRolledOut(on, await plane.untilPublished(on, content("two")));
@@ -68,7 +68,7 @@ test("keeps the previous policy when spec exceeds the installer's limit, even af
   await untilReady();
   await steer(on, 6);
   await untilCondition(on, "Stalled", "True", "NotAllowed");
-  for (const one of running.splice(0)) await one.stop();
+  for (const controller of running.splice(0)) await controller.stop();
   const other = await start(6, "--max-unavailable-limit", "5");
   await until("the other controller leads", () =>
     other.output().includes("this controller writes"),
@@ -104,8 +104,8 @@ test("reports the Secret's new version as served after only the Secret's metadat
   ) as { metadata: { resourceVersion: string } };
   const version = secret.metadata.resourceVersion;
   await until("both numbers equal the Secret's", async () => {
-    const [one] = (await statusOf(on)).sources ?? [];
-    return one?.resourceVersion === version && one.servedResourceVersion === version;
+    const [source] = (await statusOf(on)).sources ?? [];
+    return source?.resourceVersion === version && source.servedResourceVersion === version;
   });
   const managers = ((await object()).metadata.managedFields ?? []).filter(({ fieldsV1 }) =>
     Object.hasOwn(fieldsV1 ?? {}, "f:spec"),

@@ -50,11 +50,11 @@ const deployed = () => plane.deployed(on, first);
 test("H5, H10, H11, H12, H14: creates all other objects from the Secret alone, in a fixed order", async () => {
   const since = new Date().toISOString();
   await deployed();
-  const made = plane
+  const creations = plane
     .requests(on, since)
     .filter(({ verb, code }) => verb === "patch" && code === 201);
   assert.deepEqual(
-    made.map(({ resource, name }) => `${resource} ${name}`),
+    creations.map(({ resource, name }) => `${resource} ${name}`),
     [
       "secrets global-pull-secret-state",
       "secrets global-pull-secret",

@@ -131,8 +131,8 @@ test("lists a node that cannot start the agent, with the kubelet's reason, and d
   await kubelets.add("stuck");
   kubelets.behaviour = (node) => (node === "stuck" ? "never starts" : "ready");
   await served(1);
-  const found = await untilCondition(on, "NodesLeftOut", "True", undefined, 120_000);
-  assert.match(found.message, /stuck/);
+  const condition = await untilCondition(on, "NodesLeftOut", "True", undefined, 120_000);
+  assert.match(condition.message, /stuck/);
   const [failure] = (await statusOf(on)).failures ?? [];
   assert.equal(failure?.node, "stuck");
   assert.equal(failure.message, "GPS336 the node's agent does not start: ImagePullBackOff");
@@ -146,8 +146,11 @@ test("is Stalled and quotes the kubelet's reason when no node can start the agen
   kubelets.behaviour = () => "never starts";
   await start(1);
   await plane.declare(on, content("one"));
-  const found = await untilCondition(on, "Stalled", "True", "NoNodeCanBeServed", 150_000);
-  assert.match(found.message, /[abc]: GPS336 the node's agent does not start: ImagePullBackOff/);
+  const condition = await untilCondition(on, "Stalled", "True", "NoNodeCanBeServed", 150_000);
+  assert.match(
+    condition.message,
+    /[abc]: GPS336 the node's agent does not start: ImagePullBackOff/,
+  );
   kubelets.behaviour = () => "ready";
   await plane.untilRolledOut(on, 1);
   await untilCondition(on, "Ready", "True", "InForce");

@@ -227,9 +227,14 @@ async function tried(on: Plane, resource: "daemonsets" | "secrets"): Promise<str
           paths.daemonSet.replace(/[^/]+$/, probe),
           { apiVersion: "apps/v1", kind: "DaemonSet", metadata, spec },
         ];
-  const made = await on.api.apply<V1DaemonSet & V1Secret>(`${path}?dryRun=All`, body, {
+  const answer = await on.api.apply<V1DaemonSet & V1Secret>(`${path}?dryRun=All`, body, {
     manager: "probe",
     force: true,
   });
-  return JSON.stringify([made.metadata?.labels, made.metadata?.annotations, made.spec, made.data]);
+  return JSON.stringify([
+    answer.metadata?.labels,
+    answer.metadata?.annotations,
+    answer.spec,
+    answer.data,
+  ]);
 }

@@ -26,13 +26,13 @@ export function rig(): void {
     for (const name of names) await kubelets.add(name);
   });
   after(async () => {
-    for (const one of running) await one[Symbol.asyncDispose]();
+    for (const controller of running) await controller[Symbol.asyncDispose]();
     await kubelets[Symbol.asyncDispose]();
     await on[Symbol.asyncDispose]();
   });
   afterEach(async () => {
     kubelets.behaviour = () => "ready";
-    for (const one of running.splice(0)) await one[Symbol.asyncDispose]();
+    for (const controller of running.splice(0)) await controller[Symbol.asyncDispose]();
     await kubelets.reset(names);
     await plane.wipe(on);
     kubelets.forget();
@@ -79,7 +79,7 @@ export const deployed = (word = "one") => plane.deployed(on, content(word));
 export async function served(settings: Settings = {}, ...flags: string[]): Promise<number> {
   await start("100%");
   const revision = await deployed();
-  for (const one of running.splice(0)) await one.stop();
+  for (const controller of running.splice(0)) await controller.stop();
   kubelets.mostAtOnce = 0;
   await start(settings, ...flags);
   return revision;

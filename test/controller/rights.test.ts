@@ -47,7 +47,7 @@ const unnamed = [
 ];
 
 const isAnswered = ({ code }: plane.Request) => code !== 403;
-const refusals = () => plane.allRequests(on).filter((one) => !isAnswered(one));
+const refusals = () => plane.allRequests(on).filter((request) => !isAnswered(request));
 
 test("H22, H23: uses every right, and is never refused", async () => {
   const pod = { name: "controller-pod", namespace: "kube-system" };
@@ -97,7 +97,8 @@ test("H22, H23: uses every right, and is never refused", async () => {
   // Rights to pods and Nodes cannot name the objects, because the names are not known beforehand.
   const isUsed = (right: string) =>
     used.has(right) ||
-    (unnamed.includes(right) && [...used].some((one) => one.startsWith(right.slice(0, -1))));
+    (unnamed.includes(right) &&
+      [...used].some((usedRight) => usedRight.startsWith(right.slice(0, -1))));
   assert.deepEqual(
     rights.filter((right) => !isUsed(right)),
     [],
@@ -141,7 +142,7 @@ test("H6, H22: watches only named objects, never all objects of a kind", () => {
     .map(({ verb, resource }) => `${verb} ${resource}`);
   const few = new Set(["list nodes", "list pods", "watch pods"]);
   assert.deepEqual(
-    [...new Set(whole)].filter((one) => !few.has(one)),
+    [...new Set(whole)].filter((right) => !few.has(right)),
     [],
   );
   const elsewhere = plane

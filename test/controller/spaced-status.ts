@@ -7,7 +7,7 @@ import { untilAvailable, untilCondition } from "./steer.ts";
 
 /** Asserts that a first rollout to this many nodes writes status at most once a second. */
 export async function spacedStatus(nodes: number): Promise<void> {
-  for (let one = names.length; one < nodes; one += 1) await kubelets.add(`many-${one}`);
+  for (let index = names.length; index < nodes; index += 1) await kubelets.add(`many-${index}`);
   const since = new Date().toISOString();
   await start("20%");
   await deployed();

@@ -76,7 +76,7 @@ export async function statusOf({ api }: On): Promise<GlobalPullSecretStatus> {
 }
 
 export async function condition(on: On, type: string): Promise<StatusCondition | undefined> {
-  return (await statusOf(on)).conditions?.find((one) => one.type === type);
+  return (await statusOf(on)).conditions?.find((candidate) => candidate.type === type);
 }
 
 /** Waits until the condition has this status and, if `reason` is given, this reason. */
@@ -91,9 +91,10 @@ export async function untilCondition(
   return until(
     `${type} is ${status} ${reason ?? ""}`,
     async () => {
-      const found = await look();
-      const fits = found?.status === status && (reason === undefined || found.reason === reason);
-      return fits ? found : undefined;
+      const current = await look();
+      const fits =
+        current?.status === status && (reason === undefined || current.reason === reason);
+      return fits ? current : undefined;
     },
     { timeout, seen: look },
   );

@@ -31,7 +31,7 @@ async function playOnCluster(): Promise<Chapter[]> {
       start: () => (controller = startController(kubeconfig)),
       writes: () =>
         requests({ cluster })
-          .filter((one) => isWrite(one))
+          .filter((request) => isWrite(request))
           .map(({ verb, resource, name, uri, code }) => {
             const query = new URL(uri, "https://api").searchParams;
             return { verb, resource, name, query: Object.fromEntries(query), status: code };
@@ -50,9 +50,9 @@ describe("plays the README's story on a real API server", () => {
     // Waits until both stories have ended before it reports a failure, so that nothing runs on
     // afterwards.
     const played = await Promise.allSettled([playOnFakeApi(), playOnCluster()]);
-    [fake = [], real = []] = played.map((one) => {
-      if (one.status === "rejected") throw one.reason;
-      return one.value;
+    [fake = [], real = []] = played.map((outcome) => {
+      if (outcome.status === "rejected") throw outcome.reason;
+      return outcome.value;
     });
   });
 
@@ -65,8 +65,8 @@ describe("plays the README's story on a real API server", () => {
   test("leaves the same field managers in the objects as on the fake API server", () => {
     for (const [at, { title, owners }] of real.entries()) {
       const others = fake[at]?.owners ?? [];
-      const lacks = owners.filter((one) => !others.includes(one));
-      const adds = others.filter((one) => !owners.includes(one));
+      const lacks = owners.filter((owner) => !others.includes(owner));
+      const adds = others.filter((owner) => !owners.includes(owner));
       assert.deepEqual({ lacks, adds }, { lacks: [], adds: [] }, title);
     }
   });

@@ -75,7 +75,7 @@ async function stop(): Promise<void> {
   await plane.freeLease(on);
 }
 
-const left = async () =>
+const countRemaining = async () =>
   (await Promise.all(ownPaths.map((path) => on.api.get(path)))).filter(Boolean).length;
 const isDefined = async () => (await kubectl("get", crd, "--ignore-not-found")) !== "";
 const additional = () => on.api.get<V1Secret>(paths.additional);
@@ -94,7 +94,7 @@ test("leaves only the user's Secret when our entries are removed from the nodes 
   await served();
   await follow("The nodes first");
   await stop();
-  assert.equal(await left(), 0);
+  assert.equal(await countRemaining(), 0);
   assert.equal(await isDefined(), false);
   assert.equal(await installation(), "");
   assert.notEqual(await additional(), undefined);
@@ -105,10 +105,14 @@ test("after a withdrawal, deploys nothing again when first the CRD and then all 
   await steered('{"spec":{"managementState":"Withdrawn"}}');
   await plane.untilGone(on);
   await kubectl("delete", crd, "--timeout=60s");
-  await stays("none of our objects is created again", async () => (await left()) === 0, 5000);
+  await stays(
+    "none of our objects is created again",
+    async () => (await countRemaining()) === 0,
+    5000,
+  );
   await kubectl("delete", "-k", join(root, "manifests"), "--ignore-not-found", "--timeout=60s");
   await stop();
-  assert.equal(await left(), 0);
+  assert.equal(await countRemaining(), 0);
 });
 
 longTest(
@@ -117,12 +121,12 @@ longTest(
     await served();
     await kubectl("delete", "-k", join(root, "manifests"), "--timeout=60s");
     await stop();
-    assert.equal(await left(), ownPaths.length);
+    assert.equal(await countRemaining(), ownPaths.length);
     const output = await follow("The controller went first");
     assert.match(output, /daemonset.apps\/global-pull-secret-syncer/);
     await installed();
     await follow("The nodes first");
-    assert.equal(await left(), 0);
+    assert.equal(await countRemaining(), 0);
   },
 );
 
@@ -133,7 +137,7 @@ longTest(
     await stop();
     await kubectl("delete", "deployment", "global-pull-secret-controller", "-n", "kube-system");
     await kubectl("delete", "secret", "additional-pull-secret", "-n", "kube-system");
-    assert.equal(await left(), ownPaths.length);
+    assert.equal(await countRemaining(), ownPaths.length);
     await installed();
     await plane.untilGone(on);
   },
@@ -144,10 +148,10 @@ longTest(
   async () => {
     await served();
     await kubectl("delete", crd, "--timeout=60s");
-    assert.equal(await left(), ownPaths.length);
+    assert.equal(await countRemaining(), ownPaths.length);
     await follow("The CRD went first");
     await stop();
-    assert.equal(await left(), 0);
+    assert.equal(await countRemaining(), 0);
     assert.equal(await installation(), "");
   },
 );
@@ -157,5 +161,5 @@ test("cleans the cluster without a controller, with the page's commands", async 
   await stop();
   await kubectl("delete", "-k", join(root, "manifests"), "--timeout=60s");
   await follow("Without a controller");
-  assert.equal(await left(), 0);
+  assert.equal(await countRemaining(), 0);
 });

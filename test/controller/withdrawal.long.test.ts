@@ -42,7 +42,7 @@ test("keeps no credential in the cluster while it waits for an absent node, and 
   assert.ok(!secrets.includes(Buffer.from(content("one")).toString("base64")));
   // The next controller continues to wait, because it recognizes the unfinished removal from the
   // existing objects.
-  for (const one of running.splice(0)) await one.kill();
+  for (const controller of running.splice(0)) await controller.kill();
   await plane.freeLease(on);
   await start(1);
   await stays(

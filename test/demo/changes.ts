@@ -69,7 +69,7 @@ export async function showFailure(cluster: Cluster, narrator: Narrator): Promise
     "halted",
     before.every((kubelet, index) => index === failed || kubelet === after[index]),
   );
-  for (const one of nodes) await one.healKubelet();
+  for (const node of nodes) await node.healKubelet();
   const begun = performance.now();
   // The corrected document must differ from the document before the bad edit. That document is
   // still in force, so it would not be rolled out again.
@@ -77,7 +77,7 @@ export async function showFailure(cluster: Cluster, narrator: Narrator): Promise
   await product.writeAdditional(cluster, JSON.stringify(corrected));
   await until(
     "every node has the corrected Secret",
-    () => nodes.every((one) => "corrected.example" in auths(one)),
+    () => nodes.every((node) => "corrected.example" in auths(node)),
     { timeout: 120_000, every: 200 },
   );
   const took = seconds(begun);

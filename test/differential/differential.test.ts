@@ -177,12 +177,12 @@ test(`merges each source into a document in which the kubelet finds the same cre
   let several = 0;
   for (const [index, { merged, source, images }] of cases.entries()) {
     const context = `seed ${seed}, source ${JSON.stringify(source?.toString())}, emitted ${canonical(merged)}`;
-    const wanted = merged.entries.map(({ registry, credential: { username, password } }) =>
+    const expectedEntries = merged.entries.map(({ registry, credential: { username, password } }) =>
       held(Buffer.from(username), Buffer.from(password), registry),
     );
     const answer = emitted[index] as OracleAnswer;
     assert.ok(answer.parses, context);
-    assert.deepEqual(answer.entries.toSorted(), wanted.toSorted(), context);
+    assert.deepEqual(answer.entries.toSorted(), expectedEntries.toSorted(), context);
     if (source === undefined) continue;
     for (const [at, image] of images.entries()) {
       const tried = (file: Buffer, from: OracleAnswer | undefined): Held[][] =>

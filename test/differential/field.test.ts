@@ -45,7 +45,7 @@ function merged({ original, additional, conflict = "additional" }: Case): string
   });
   if (sources.includes(undefined)) return undefined;
   const all = merge(
-    sources.filter((one) => one !== undefined),
+    sources.filter((source) => source !== undefined),
     { conflicts: conflict, protect: [] },
   );
   assert.ok(all.ok);
@@ -64,8 +64,8 @@ async function asked(questions: readonly (readonly [file: string, image: string]
     parses,
     name: lookup?.name,
     varies: lookup?.varies === true,
-    tries: (lookup?.tries ?? []).map((one) => {
-      const [, user = "", password = ""] = one.split("/");
+    tries: (lookup?.tries ?? []).map((credential) => {
+      const [, user = "", password = ""] = credential.split("/");
       return [user, password].map((hex) => Buffer.from(hex, "hex").toString()).join(":");
     }),
   }));
@@ -78,25 +78,27 @@ test("asked() decodes a credential from the form that held() returns", async () 
 });
 
 test("records for each case from the field which credentials the kubelet tries", async () => {
-  const known = cases.flatMap((one) => {
-    const file = one.file ?? merged(one);
-    return one.image === undefined || file === undefined ? [] : [{ one, file, image: one.image }];
+  const rows = cases.flatMap((fieldCase) => {
+    const file = fieldCase.file ?? merged(fieldCase);
+    return fieldCase.image === undefined || file === undefined
+      ? []
+      : [{ one: fieldCase, file, image: fieldCase.image }];
   });
-  const answers = await asked(known.map(({ file, image }) => [file, image]));
-  for (const [at, { one }] of known.entries()) {
+  const answers = await asked(rows.map(({ file, image }) => [file, image]));
+  for (const [at, { one: fieldCase }] of rows.entries()) {
     const { name, varies, tries } = answers[at] ?? assert.fail();
-    assert.equal(name === undefined, one.invalid === true, one.id);
-    const groups = one.users ?? [];
-    const isDrawn = one.id === "F52" || groups.some(({ length }) => length > 1);
-    assert.equal(varies, isDrawn, `${one.id}: the order`);
-    if (one.tries !== undefined)
-      assert.deepEqual(isDrawn ? tries.toSorted() : tries, one.tries, one.id);
-    else if (one.invalid !== true && one.absent === undefined) {
+    assert.equal(name === undefined, fieldCase.invalid === true, fieldCase.id);
+    const groups = fieldCase.users ?? [];
+    const isDrawn = fieldCase.id === "F52" || groups.some(({ length }) => length > 1);
+    assert.equal(varies, isDrawn, `${fieldCase.id}: the order`);
+    if (fieldCase.tries !== undefined)
+      assert.deepEqual(isDrawn ? tries.toSorted() : tries, fieldCase.tries, fieldCase.id);
+    else if (fieldCase.invalid !== true && fieldCase.absent === undefined) {
       const users = tries.map((pair) => pair.replace(/:.*/s, ""));
-      assert.deepEqual(isDrawn ? users.toSorted() : users, groups.flat(), one.id);
+      assert.deepEqual(isDrawn ? users.toSorted() : users, groups.flat(), fieldCase.id);
     }
   }
-  assert.ok(known.length > 50, `${known.length} cases`);
+  assert.ok(rows.length > 50, `${rows.length} cases`);
 });
 
 /** A key, an image, and whether the kubelet tries the key for the image. */
@@ -181,7 +183,9 @@ test("B04, F52: makes the kubelet try our entries, and makes it try the node's o
     const before = read(fileOf(theirs));
     const { document, owned } = put(before, nothingOwned, desired(ours));
     const after = release(document, owned, desired({})).document;
-    const [file, last] = [document, after].map((one) => writeDocument(one).toString());
+    const [file, last] = [document, after].map((nodeDocument) =>
+      writeDocument(nodeDocument).toString(),
+    );
     return { image, tried, first: fileOf(theirs), file: file ?? "", last: last ?? "" };
   });
   const [first, between, last] = await Promise.all([
@@ -190,8 +194,8 @@ test("B04, F52: makes the kubelet try our entries, and makes it try the node's o
     asked(rows.map((row) => [row.last, row.image])),
   ]);
   for (const [at, { file, tried }] of rows.entries()) {
-    const users = (one: (typeof first)[number] | undefined) =>
-      (one?.tries ?? []).map((text) => text.replace(/:.*/, ""));
+    const users = (answer: (typeof first)[number] | undefined) =>
+      (answer?.tries ?? []).map((text) => text.replace(/:.*/, ""));
     const now = users(between[at]);
     const isDrawn = between[at]?.varies === true;
     assert.deepEqual(isDrawn ? now.toSorted() : now, tried.split(" "), file);

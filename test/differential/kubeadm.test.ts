@@ -13,14 +13,14 @@ import { pageOf } from "../page.ts";
 import { build, run } from "./oracle.ts";
 
 const endpoint = "--container-runtime-endpoint=unix:///run/containerd/containerd.sock";
-const given = [
+const flagFiles = [
   `KUBELET_KUBEADM_ARGS="${endpoint} --pod-infra-container-image=pause:3.10"\n`,
   'KUBELET_KUBEADM_ARGS="--v=2 --hostname-override=n1 --pod-infra-container-image=pause:3.10"\n',
   'KUBELET_KUBEADM_ARGS="--pod-infra-container-image=pause:3.10"\n',
 ];
 const [flags] = pageOf("use/delivery-node.md").blocksBelow("### kubeadm");
 
-for (const text of given)
+for (const text of flagFiles)
   test(`keeps the flags of the page's snippet when kubeadm upgrades a node with ${text.slice(22, 60)}`, async () => {
     const root = mkdtempSync(join(tmpdir(), "gps-kubeadm-"));
     const directory = join(root, "var/lib/kubelet");
@@ -30,9 +30,9 @@ for (const text of given)
       writeFileSync(file, text);
       execFileSync("sh", ["-c", flags?.body ?? ""], { env: { ...process.env, ROOT: root } });
       await run(await build("kubeadm"), [directory, "pod-infra-container-image"], "");
-      const kept = readFileSync(file, "utf8");
-      assert.doesNotMatch(kept, /pause/);
-      assert.ok(namesProvider(kept), kept);
+      const content = readFileSync(file, "utf8");
+      assert.doesNotMatch(content, /pause/);
+      assert.ok(namesProvider(content), content);
     } finally {
       rmSync(root, { recursive: true });
     }

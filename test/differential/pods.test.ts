@@ -45,7 +45,7 @@ test(`reports the kubelet's order for the pull Secrets of ${pods} random pods`, 
   let drawn = 0;
   for (const [at, documents] of asked.entries()) {
     const context = `seed ${seed}: ${JSON.stringify(documents)}`;
-    const read = secretsOf(documents).map((one, place) => readSecret(`s${place}`, one));
+    const read = secretsOf(documents).map((secret, place) => readSecret(`s${place}`, secret));
     const tries = secretTries(read, image);
     const { tries: theirs = [], varies = false } = answers[at]?.lookups[0] ?? {};
     const numbers = tries.map(({ order }) => order);
@@ -68,7 +68,7 @@ test(`reports the kubelet's order for the pull Secrets of ${pods} random pods`, 
   // For each question the oracle fills 128 keyrings. In one of 4,000 cases with a random order, all
   // 128 keyrings have the same order by chance. With eight times as many keyrings this does not
   // happen.
-  const repeated = unseen.flatMap((one) => Array.from({ length: 8 }, () => one));
+  const repeated = unseen.flatMap((question) => Array.from({ length: 8 }, () => question));
   const again = repeated.length === 0 ? [] : await ask(repeated);
   const varied = unseen.map((_, at) =>
     again.slice(at * 8, at * 8 + 8).some(({ lookups }) => lookups[0]?.varies === true),

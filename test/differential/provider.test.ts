@@ -55,12 +55,12 @@ test("reports that our provider can answer for an entry exactly if the kubelet r
   const keys = ["a.io", "x.a.io", "port.io", "port.io:5000", "port.io:5001", "a.b.io/team"];
   const all = new Map(keys.map((key) => [key, entry("u", key)]));
   const root = lay(t, JSON.stringify(config), answerOf(all));
-  const found = await lookUp(
+  const tries = await lookUp(
     root,
     keys.map((key) => `${key}/app`),
   );
   assert.deepEqual(
-    found.map(({ length }) => length > 0),
+    tries.map(({ length }) => length > 0),
     keys.map((key) => whyUnanswerable(key, all.get(key), rows) === undefined),
   );
 });
@@ -92,9 +92,9 @@ for (const [what, program, count] of spoilt)
     const root = lay(t, providerConfig([], "All"), answerOf(entries));
     const file = join(root, providerFiles.script);
     writeFileSync(file, program);
-    const [found] = (await register(root, ["a.io/app"])).lookups;
-    assert.equal(found?.tries.length, count);
-    assert.equal(found.logged.includes("Failed to provide credentials for image"), count === 0);
+    const [lookup] = (await register(root, ["a.io/app"])).lookups;
+    assert.equal(lookup?.tries.length, count);
+    assert.equal(lookup.logged.includes("Failed to provide credentials for image"), count === 0);
     writeFileSync(file, script);
     const [then] = await lookUp(root, ["a.io/app"]);
     assert.equal(then?.length, 1);
@@ -103,8 +103,8 @@ for (const [what, program, count] of spoilt)
 test("answers even if the stamp cannot be created", async (t) => {
   const root = lay(t, providerConfig([], "All"), answerOf(entries));
   mkdirSync(join(root, providerFiles.stamp));
-  const [found] = await lookUp(root, ["a.io/app"]);
-  assert.equal(found?.length, 1);
+  const [tries] = await lookUp(root, ["a.io/app"]);
+  assert.equal(tries?.length, 1);
 });
 
 test("refuses configurations with which no kubelet would start", async (t) => {

@@ -58,7 +58,12 @@ export async function register(
     hash: JSON.parse(hash ?? "") as string,
     lookups: lookups.map((line) => {
       const { tries, logged } = JSON.parse(line) as Raw;
-      return { tries: tries.map((one) => held(bytes(one.username), bytes(one.password))), logged };
+      return {
+        tries: tries.map((credential) =>
+          held(bytes(credential.username), bytes(credential.password)),
+        ),
+        logged,
+      };
     }),
   };
 }

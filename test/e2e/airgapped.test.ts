@@ -57,8 +57,11 @@ test("K11: pulls the agents' image by digest with the pull secrets of the contro
   for (const node of cluster.nodes) {
     const { spec } = await podOn(node);
     assert.deepEqual(spec.imagePullSecrets, [{ name: pullSecret }]);
-    const images = [...spec.containers, ...(spec.initContainers ?? [])].map((one) => one.image);
-    for (const one of images) assert.match(one, /^registry\.example\/global-pull-secret@sha256:/);
+    const images = [...spec.containers, ...(spec.initContainers ?? [])].map(
+      (container) => container.image,
+    );
+    for (const reference of images)
+      assert.match(reference, /^registry\.example\/global-pull-secret@sha256:/);
   }
   const pulled = cluster.registry
     .accesses()
@@ -73,8 +76,8 @@ test("pulls the same digest on a joining node, even after the image's tag was mo
   const joined = await cluster.addNode();
   await until("every node has an agent", async () => (await agents(cluster)).length === 3);
   await product.untilServed(cluster, 1);
-  const [one, other] = [await podOn(joined), await podOn(first)];
-  assert.equal(one.spec.containers[0]?.image, other.spec.containers[0]?.image);
+  const [joinedPod, other] = [await podOn(joined), await podOn(first)];
+  assert.equal(joinedPod.spec.containers[0]?.image, other.spec.containers[0]?.image);
   const pulls = () => cluster.registry.accesses().slice(before);
   await until("the image is pulled", () =>
     pulls().some(({ user, method }) => user === "original" && method === "GET"),
@@ -92,7 +95,7 @@ test("restarts no kubelet and writes no file when the installer changes the agen
   ];
   // The pod must keep this digest, although the tag of the image points to another image since the
   // previous test.
-  const [digest] = (await podOn(first)).spec.containers.map((one) => one.image);
+  const [digest] = (await podOn(first)).spec.containers.map((container) => container.image);
   const running = { image: `${image.split(":")[0]}:2`, imagePullSecrets: [pullSecret] };
   assert.equal(await buildImage(cluster, { tag: "2", host: cluster.registry.host }), running.image);
   await product.installProduct(cluster, { ...running, args, settings: allAtOnce });
@@ -110,7 +113,8 @@ test("restarts no kubelet and writes no file when the installer changes the agen
   assert.deepEqual(await marks(), before);
   await until("status does not list the node without an agent", async () => {
     const { status } = (await cluster.get<GlobalPullSecret>("gps", "cluster")) ?? {};
-    const is = (type: string) => status?.conditions?.find((one) => one.type === type)?.status;
+    const is = (type: string) =>
+      status?.conditions?.find((condition) => condition.type === type)?.status;
     return is("Ready") === "True" && is("NodesLeftOut") === "False" && status?.nodes?.desired === 1;
   });
 });

@@ -24,9 +24,9 @@ const headers = { "X-Site": "b" };
 
 before(async () => {
   cluster = await startCluster();
-  const [one, two] = cluster.nodes;
-  assert.ok(one && two);
-  [shared, bare] = [one, two];
+  const [firstNode, two] = cluster.nodes;
+  assert.ok(firstNode && two);
+  [shared, bare] = [firstNode, two];
   displaced = { ...cluster.registry.auth("original"), email: "site@b.example" };
   const before = {
     auths: { "elsewhere.example": elsewhere, [cluster.registry.host]: displaced },
@@ -148,10 +148,10 @@ longTest(
         () => {
           for (const node of cluster.nodes) {
             const file = node.readFile("config.json")?.toString() ?? "";
-            const found = parsed(file);
-            if (found?.[cluster.registry.host]?.auth !== ours().auth)
+            const entries = parsed(file);
+            if (entries?.[cluster.registry.host]?.auth !== ours().auth)
               wrong ||= `${node.name}: ${file.length} bytes without our entry`;
-            if (node === shared && found?.["later.example"] === undefined)
+            if (node === shared && entries?.["later.example"] === undefined)
               wrong ||= "an entry of others was lost";
           }
           return over;

@@ -80,7 +80,7 @@ test("can write nothing of the host except the kubelet's directory", async () =>
   const [container, ...others] = pod.spec?.containers ?? [];
   assert.ok(container !== undefined && others.length === 0);
   assert.equal(pod.spec?.initContainers, undefined);
-  const found = (await probed(pod, container)) as { seen: number };
-  assert.ok(found.seen > 0, "the probe sees no mount of the host");
-  assert.partialDeepStrictEqual(found, { writable: [], wrote: [] });
+  const report = (await probed(pod, container)) as { seen: number };
+  assert.ok(report.seen > 0, "the probe sees no mount of the host");
+  assert.partialDeepStrictEqual(report, { writable: [], wrote: [] });
 });

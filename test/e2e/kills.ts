@@ -97,7 +97,7 @@ async function killAtRandom(
     const begun = Date.now();
     await until("it is time for the kill", () => Date.now() - begun >= life, { every: 20 });
     if (!(await isOver())) early += 1;
-    const node = cluster.nodes.find((one) => one.name === host);
+    const node = cluster.nodes.find((candidate) => candidate.name === host);
     const search =
       "kill -KILL $(grep -l '/app/controller[.]cjs' /proc/[0-9]*/cmdline | cut -d/ -f3)";
     await node?.exec(["sh", "-c", search]);

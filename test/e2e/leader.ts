@@ -7,8 +7,8 @@ const lease = ["lease", "global-pull-secret-controller", "-n", names.namespace] 
 
 /** Name of the pod that holds the Lease; undefined while no pod holds it. */
 async function holder(cluster: Cluster): Promise<string | undefined> {
-  const found = await cluster.get<{ spec?: { holderIdentity?: string } }>(...lease);
-  return found?.spec?.holderIdentity?.split("_")[0] || undefined;
+  const object = await cluster.get<{ spec?: { holderIdentity?: string } }>(...lease);
+  return object?.spec?.holderIdentity?.split("_")[0] || undefined;
 }
 
 type Pod = {

@@ -36,17 +36,17 @@ export async function startPods(cluster: Cluster, name: string, image: string): 
 export async function untilPods(
   cluster: Cluster,
   name: string,
-  wanted: readonly string[],
+  expectedStates: readonly string[],
   live = silent,
 ): Promise<void> {
   const pods = cluster.nodes.map((node) => `${name}-${node.name}`);
   const look = () => Promise.all(pods.map((pod) => stateOf(cluster, pod)));
   await until(
-    `every pod ${name} is ${wanted.join(" or ")}`,
+    `every pod ${name} is ${expectedStates.join(" or ")}`,
     async () => {
       const states = await look();
       live(pods.map((pod, index) => `${pod}: ${states[index]}`).join("   "));
-      return states.every((state) => wanted.includes(state));
+      return states.every((state) => expectedStates.includes(state));
     },
     { timeout: 120_000, every: 200, seen: look },
   );

@@ -65,11 +65,11 @@ export async function agents(cluster: Cluster): Promise<AgentPodObject[]> {
 /** The agent's pod on a node; leaves out pods that are being deleted. */
 export async function agentOn(cluster: Cluster, node: Node): Promise<AgentPodObject> {
   const pods = await agents(cluster);
-  const found = pods.find(
+  const agent = pods.find(
     ({ spec, metadata }) => spec.nodeName === node.name && metadata.deletionTimestamp === undefined,
   );
-  if (found === undefined) throw new Error(`there is no agent on ${node.name}`);
-  return found;
+  if (agent === undefined) throw new Error(`there is no agent on ${node.name}`);
+  return agent;
 }
 
 export async function agentLog(cluster: Cluster, node: Node): Promise<string> {

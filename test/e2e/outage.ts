@@ -71,7 +71,7 @@ async function oneAfterTheOther(cluster: Cluster, begun: number): Promise<void> 
   const all = await restarts(cluster, begun);
   if (mostAtOnce(all, probation) === 1) return;
   const written = auditOf(cluster, { since: new Date(begun).toISOString() })
-    .filter((one) => isWrite(one) && one.name.startsWith(names.agentName))
+    .filter((request) => isWrite(request) && request.name.startsWith(names.agentName))
     .filter(({ resource }) => resource === "pods" || resource === "daemonsets")
     .map(({ at, user, verb, resource, subresource, name }) =>
       [at, user, verb, `${resource}/${subresource}`, name].join(" "),

@@ -199,7 +199,7 @@ test("repairs edits of our objects within seconds, but keeps labels of another f
  * Compares the texts without the revision in the template's probe, because each repair of the
  * Secret raises the revision.
  */
-function sameButRevision(one: readonly string[], other: readonly string[]): boolean {
+function sameButRevision(first: readonly string[], other: readonly string[]): boolean {
   const plain = (texts: readonly string[]) => texts.join("\n").replaceAll(/revision=\d+/g, "");
-  return plain(one) === plain(other);
+  return plain(first) === plain(other);
 }

@@ -43,18 +43,18 @@ test("HD, H5, H10, H11, H12: creates the objects, writes the file and restarts t
     name: string,
     code: number,
   ): Step => {
-    const found = audit.find(
-      (one) =>
-        one.user === user &&
-        one.verb === verb &&
-        one.resource === resource &&
-        one.name.startsWith(name) &&
-        one.code === code,
+    const request = audit.find(
+      (candidate) =>
+        candidate.user === user &&
+        candidate.verb === verb &&
+        candidate.resource === resource &&
+        candidate.name.startsWith(name) &&
+        candidate.code === code,
     );
-    assert.ok(found, `the audit log shows that ${what}`);
-    return [what, micros(found.at)];
+    assert.ok(request, `the audit log shows that ${what}`);
+    return [what, micros(request.at)];
   };
-  const made = (what: string, resource: string, name: string): Step =>
+  const stepOfCreation = (what: string, resource: string, name: string): Step =>
     first(what, controller, "patch", resource, name, 201);
 
   const log = (await agentLog(cluster, node))
@@ -62,7 +62,7 @@ test("HD, H5, H10, H11, H12: creates the objects, writes the file and restarts t
     .split("\n")
     .map((line) => JSON.parse(line) as { time: string; action: string; revision: number });
   const logged = (what: string, action: string): Step => {
-    const line = log.find((one) => one.revision === 1 && one.action === action);
+    const line = log.find((entry) => entry.revision === 1 && entry.action === action);
     assert.ok(line, `the agent's log shows that ${what}`);
     return [what, micros(line.time)];
   };
@@ -80,7 +80,7 @@ test("HD, H5, H10, H11, H12: creates the objects, writes the file and restarts t
   ]);
   const [, day = "", time = ""] = /(\d{4}-\d\d-\d\d) ([\d:.]+) UTC/.exec(started) ?? [];
 
-  const daemonSet = made("the DaemonSet", "daemonsets", names.agentName);
+  const daemonSet = stepOfCreation("the DaemonSet", "daemonsets", names.agentName);
   const steps: readonly Step[] = [
     first(
       "an administrator creates the Secret",
@@ -92,14 +92,14 @@ test("HD, H5, H10, H11, H12: creates the objects, writes the file and restarts t
     ),
     // The controller receives the Secret through its watch, so no request shows the time of this
     // step.
-    made(
+    stepOfCreation(
       "the controller has seen it, and creates global-pull-secret",
       "secrets",
       names.globalSecretName,
     ),
-    made("the ServiceAccount", "serviceaccounts", names.agentName),
-    made("the Role", "roles", names.agentName),
-    made("the RoleBinding", "rolebindings", names.agentName),
+    stepOfCreation("the ServiceAccount", "serviceaccounts", names.agentName),
+    stepOfCreation("the Role", "roles", names.agentName),
+    stepOfCreation("the RoleBinding", "rolebindings", names.agentName),
     daemonSet,
     first(
       "the agent's pod is created",

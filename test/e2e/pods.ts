@@ -40,11 +40,11 @@ export async function stateOf(cluster: Cluster, name: string): Promise<string> {
 export async function untilState(
   cluster: Cluster,
   name: string,
-  ...wanted: readonly string[]
+  ...expectedStates: readonly string[]
 ): Promise<void> {
   await until(
-    `pod ${name} is ${wanted.join(" or ")}`,
-    async () => wanted.includes(await stateOf(cluster, name)),
+    `pod ${name} is ${expectedStates.join(" or ")}`,
+    async () => expectedStates.includes(await stateOf(cluster, name)),
     {
       timeout: 120_000,
       seen: () => stateOf(cluster, name),

@@ -45,7 +45,7 @@ after(() => cluster?.down());
  * Makes the kubelet a part of k3s.service with its own root directory. kubelet.service no longer
  * exists.
  */
-async function likeK3s(one: Node): Promise<void> {
+async function likeK3s(node: Node): Promise<void> {
   const script = `
     systemctl stop kubelet.service
     sed 's|^ExecStart=.*|& --root-dir=${directory}|' /etc/systemd/system/kubelet.service > /etc/systemd/system/${unit}
@@ -53,13 +53,13 @@ async function likeK3s(one: Node): Promise<void> {
     mkdir -p ${directory}
     systemctl daemon-reload
     systemctl start ${unit}`;
-  await one.exec(["sh", "-ec", script]);
+  await node.exec(["sh", "-ec", script]);
   await until(
     "the kubelet answers",
     async () =>
-      (await one.exec(["busybox", "wget", "-qO-", "http://127.0.0.1:10248/healthz"])) === "ok",
+      (await node.exec(["busybox", "wget", "-qO-", "http://127.0.0.1:10248/healthz"])) === "ok",
   );
-  await cluster.untilReady(one);
+  await cluster.untilReady(node);
 }
 
 async function writeSecret(name: string, auths: object): Promise<void> {

@@ -127,18 +127,18 @@ export async function revision(cluster: Cluster): Promise<number | undefined> {
 type DaemonSet = { status: { desiredNumberScheduled: number; numberAvailable: number } };
 
 /** Waits until this revision is in force and every node's agent is available. */
-export async function untilServed(cluster: Cluster, wanted: number): Promise<void> {
+export async function untilServed(cluster: Cluster, expectedRevision: number): Promise<void> {
   const look = async () =>
     await Promise.all([
       cluster.get<GlobalPullSecret>("globalpullsecret", names.globalPullSecretName),
       cluster.get<DaemonSet>("daemonset", names.agentName, "-n", names.namespace),
     ]);
   await until(
-    `every node has revision ${wanted}`,
+    `every node has revision ${expectedRevision}`,
     async () => {
       const [object, daemonSet] = await look();
       const { desiredNumberScheduled: desired, numberAvailable } = daemonSet?.status ?? {};
-      return object?.status?.revision?.inForce === wanted && desired === numberAvailable;
+      return object?.status?.revision?.inForce === expectedRevision && desired === numberAvailable;
     },
     { timeout: 120_000, seen: look },
   );
@@ -167,13 +167,13 @@ export async function ourObjects(cluster: Cluster): Promise<string[]> {
   ] as const;
   type Pods = { items: { metadata: { name: string } }[] };
   const pods = cluster.get<Pods>("pods", ...its, "-l", `name=${names.agentName}`);
-  const found = await Promise.all(
+  const objects = await Promise.all(
     ours.map(async ([kind, name]) =>
       (await cluster.get(kind, name, ...its)) === undefined ? [] : [`${kind}/${name}`],
     ),
   );
   const agents = (await pods)?.items ?? [];
-  return [...found.flat(), ...agents.map(({ metadata }) => `pod/${metadata.name}`)];
+  return [...objects.flat(), ...agents.map(({ metadata }) => `pod/${metadata.name}`)];
 }
 
 export type Event = {

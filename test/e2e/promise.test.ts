@@ -42,7 +42,7 @@ async function processes(
     "-c",
     `grep -l '/app/${programs[role]}[.]cjs' /proc/[0-9]*/cmdline || true`,
   ];
-  const found = await Promise.all(
+  const readers = await Promise.all(
     nodes().map(async (node) =>
       (await node.exec(search))
         .split("\n")
@@ -50,7 +50,7 @@ async function processes(
         .map((path) => (file: string) => node.exec(["cat", path.replace(/cmdline$/, file)])),
     ),
   );
-  return found.flat();
+  return readers.flat();
 }
 
 /** Asserts that each node has the registry's present password. */
@@ -190,9 +190,9 @@ test("H23: runs the agent without capabilities, without a token and with a read-
 
 test("keeps the memory of agents and controllers out of core files", async () => {
   for (const role of ["agent", "controller"] as const) {
-    const found = await processes(role);
-    assert.equal(found.length, { agent: 2, controller: 2 }[role]);
-    for (const one of found) assert.match(await one("coredump_filter"), /^0+$/m);
+    const readers = await processes(role);
+    assert.equal(readers.length, { agent: 2, controller: 2 }[role]);
+    for (const read of readers) assert.match(await read("coredump_filter"), /^0+$/m);
   }
 });
 

@@ -36,8 +36,8 @@ const by = (scope: ProviderScope): GlobalPullSecretSpec => ({
 before(async () => {
   cluster = await startCluster({ nodes: 0 });
   await Promise.all([1, 2].map(() => cluster.addNode({ before: prepare })));
-  const [one] = cluster.nodes;
-  one?.writeFile("config.json", '{ "auths":{"elsewhere.example":{"auth":"eDp5"}} }\n', 0o640);
+  const [firstNode] = cluster.nodes;
+  firstNode?.writeFile("config.json", '{ "auths":{"elsewhere.example":{"auth":"eDp5"}} }\n', 0o640);
   await product.installProduct(cluster, {
     args: ["--delivery-modes=Restart,CredentialProvider"],
     values: ["annotated.enabled=true"],
@@ -65,17 +65,17 @@ async function declare(): Promise<void> {
 async function pods(account?: string, named?: string): Promise<string[]> {
   tags += 1;
   const image = named ?? (await cluster.pushApp(`team/app:${tags}`));
-  const made = cluster.nodes.map((node) => ({
+  const createdPods = cluster.nodes.map((node) => ({
     name: `p${tags}-${node.name}`,
     object: podOn(node, `p${tags}-${node.name}`, image) as { spec: object },
   }));
   const serviceAccountName = account && { serviceAccountName: account };
-  const objects = made.map(({ object }) => ({
+  const objects = createdPods.map(({ object }) => ({
     ...object,
     spec: { ...object.spec, ...serviceAccountName },
   }));
   await cluster.apply(...objects);
-  return made.map(({ name }) => name);
+  return createdPods.map(({ name }) => name);
 }
 
 async function arePulled(account?: string, image?: string): Promise<void> {
@@ -128,7 +128,7 @@ test("lists nodes that were prepared for another scope as unfit, and leaves thei
   const status = async () =>
     (await cluster.get<GlobalPullSecret>("gps", globalPullSecretName))?.status ?? {};
   // The controller replaces the agents' pods and grants the new content to one node after another.
-  const found = await until(
+  const allFailures = await until(
     "all nodes are listed",
     async () => {
       const { nodes, failures = [] } = await status();
@@ -137,7 +137,7 @@ test("lists nodes that were prepared for another scope as unfit, and leaves thei
     },
     { timeout: 240_000, seen: status },
   );
-  for (const { code } of found) assert.match(code ?? "", /^GPS2\d\d$/);
+  for (const { code } of allFailures) assert.match(code ?? "", /^GPS2\d\d$/);
   await arePulled();
   await nothingRestarted();
 });
@@ -204,9 +204,9 @@ async function recorded(node: Cluster["nodes"][number], repository: string): Pro
     const { credentialMapping = {} } = JSON.parse(text) as {
       credentialMapping?: Record<string, unknown>;
     };
-    const [, found] =
+    const [, record] =
       Object.entries(credentialMapping).find(([name]) => name.endsWith(`/${repository}`)) ?? [];
-    return found === undefined ? [] : [found];
+    return record === undefined ? [] : [record];
   });
 }
 

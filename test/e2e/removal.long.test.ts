@@ -109,8 +109,8 @@ test("H20: waits only for a node that cannot remove the entries, and reports the
     seen: () => product.events(cluster),
   });
   assert.equal(event.type, "Warning");
-  const kept = (await product.ourObjects(cluster)).filter((name) => !name.startsWith("pod/"));
-  assert.equal(kept.length, 6, "the objects stay until then");
+  const remaining = (await product.ourObjects(cluster)).filter((name) => !name.startsWith("pod/"));
+  assert.equal(remaining.length, 6, "the objects stay until then");
   const [, command = ""] = finish.exec(event.message) ?? [];
   await cluster.kubectl(...command.split(" "));
   await product.untilRemoved(cluster);

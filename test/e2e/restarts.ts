@@ -35,7 +35,7 @@ async function restartsOf(node: Node, since: number): Promise<Restart[]> {
     "UNIT=kubelet.service",
     ...ids,
   ]);
-  const found: Restart[] = [];
+  const observed: Restart[] = [];
   let down: number | undefined;
   for (const line of text.split("\n").filter(Boolean)) {
     const entry = JSON.parse(line) as { MESSAGE_ID: string; __REALTIME_TIMESTAMP: string };
@@ -43,12 +43,12 @@ async function restartsOf(node: Node, since: number): Promise<Restart[]> {
     if (at < since) continue;
     if (entry.MESSAGE_ID !== started) down ??= at;
     else if (down !== undefined) {
-      found.push({ node: node.name, down, up: at });
+      observed.push({ node: node.name, down, up: at });
       down = undefined;
     }
   }
-  if (down !== undefined) found.push({ node: node.name, down, up: Number.POSITIVE_INFINITY });
-  return found;
+  if (down !== undefined) observed.push({ node: node.name, down, up: Number.POSITIVE_INFINITY });
+  return observed;
 }
 
 /**

@@ -27,7 +27,7 @@ before(async () => {
   const [image] = await Promise.all([buildImage(management), buildImage(guest)]);
   rig = { management, guest, image };
 });
-after(() => clusters.forEach((one) => one.down()));
+after(() => clusters.forEach((cluster) => cluster.down()));
 
 const on = (): BothClusters => rig ?? assert.fail("no clusters");
 

@@ -98,8 +98,8 @@ async function ended(revision: number, nodes: number): Promise<product.Event> {
     reason === "RolloutHalted"
       ? message.includes(`revision ${revision} failed on`)
       : reason === "RolledOut" && message.includes(`revision ${revision} is on ${nodes} of 3`);
-  const found = async () => (await product.events(cluster)).find(isEnd);
-  return await until(`the rollout of revision ${revision} has ended`, found, {
+  const findEnd = async () => (await product.events(cluster)).find(isEnd);
+  return await until(`the rollout of revision ${revision} has ended`, findEnd, {
     timeout: 300_000,
     seen: () => cluster.get("globalpullsecret", names.globalPullSecretName),
   });

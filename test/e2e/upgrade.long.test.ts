@@ -88,9 +88,9 @@ test("replaces the controller but no agent when only the image's tag changes, be
  * pod.
  */
 async function downgrade(change: object): Promise<string> {
-  const found = JSON.parse(node.readFile(journal)?.toString() ?? "") as object;
+  const stored = JSON.parse(node.readFile(journal)?.toString() ?? "") as object;
   const { name, uid } = (await agentOn(cluster, node)).metadata;
-  const text = JSON.stringify({ ...found, ...change });
+  const text = JSON.stringify({ ...stored, ...change });
   node.writeFile(journal, text);
   await cluster.kubectl("delete", "pod", name, "-n", names.namespace, "--wait=false");
   await until(

@@ -75,17 +75,17 @@ test("adds our entries to any plain file, and restores the file's bytes and mode
 });
 
 test("neither follows nor replaces a symbolic link, whether its target exists or not", async () => {
-  for (const there of [true, false]) {
+  for (const targetExists of [true, false]) {
     await using place = await AgentPlace.make();
     const { node, systemd } = place;
     const target = join(node.root, "target");
-    if (there) writeFileSync(target, "{}");
+    if (targetExists) writeFileSync(target, "{}");
     symlinkSync(target, node.config);
     await using agent = await place.agent();
     await agent.shows("5nn", "GPS206");
     await node.reports(/symbolic link/);
     assert.ok(lstatSync(node.config).isSymbolicLink());
-    assert.equal(statSync(target, { throwIfNoEntry: false })?.size, there ? 2 : undefined);
+    assert.equal(statSync(target, { throwIfNoEntry: false })?.size, targetExists ? 2 : undefined);
     assert.equal(systemd.restartCalls, 0);
     rmSync(node.config);
     await agent.shows(200, "GPS200", 40_000);

@@ -37,7 +37,7 @@ export async function assertFileRestored(
   assert.match(inside.node.message, /^GPS218 /, where);
   assert.equal(inside.node.file, undefined, where);
   assert.equal((await inside.kubelet()).ActiveState, "active", where);
-  const made = (await inside.jobs(revision)).length;
+  const restartCount = (await inside.jobs(revision)).length;
   const least = restarts === "no" ? 4 : 2;
-  assert.ok(made >= least && made <= 4, `${where}: ${made} restarts`);
+  assert.ok(restartCount >= least && restartCount <= 4, `${where}: ${restartCount} restarts`);
 }

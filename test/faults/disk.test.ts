@@ -124,10 +124,10 @@ class Documents implements Disposable {
  * The number of system calls of each kind in an apply, from the agent's first observation until it
  * has restarted the kubelet.
  */
-const made = { fsync: 13, rename: 13, pwrite64: 6 };
-const calls = Object.keys(made);
+const callCounts = { fsync: 13, rename: 13, pwrite64: 6 };
+const calls = Object.keys(callCounts);
 
-test("makes as many system calls in an apply as `made` lists, so that the tests below can let each call fail", async () => {
+test("makes as many system calls in an apply as `callCounts` lists, so that the tests below can let each call fail", async () => {
   await using disk = await Disk.make();
   const log = join(disk.node.root, "strace.log");
   const trace = ["strace", "-D", "-f", "-qq", "-o", log, "-e", `trace=${calls.join()}`];
@@ -135,7 +135,7 @@ test("makes as many system calls in an apply as `made` lists, so that the tests 
   await disk.healed(agent, "traced");
   const lines = readFileSync(log, "utf8").split("\n");
   const count = (call: string) => lines.filter((line) => line.includes(`${call}(`)).length;
-  assert.deepEqual(Object.fromEntries(calls.map((call) => [call, count(call)])), made);
+  assert.deepEqual(Object.fromEntries(calls.map((call) => [call, count(call)])), callCounts);
 });
 
 test("keeps the old file and reports the reason if every fsync, rename or write fails with EIO", async () => {
@@ -152,7 +152,7 @@ test("keeps the old file and reports the reason if every fsync, rename or write 
 });
 
 test("if some calls fail with EIO, keeps the old or the new file whole, makes one restart and recovers", async (t) => {
-  for (const [call, most] of Object.entries(made)) {
+  for (const [call, most] of Object.entries(callCounts)) {
     const every = Array.from({ length: most }, (_, index) => index + 1);
     for (const first of sample(t, every, 1)) {
       await using disk = await Disk.make();

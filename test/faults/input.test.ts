@@ -154,8 +154,8 @@ test("is NotReady and restarts nothing while the kubelet's healthz is wrong, sil
   try {
     await using agent = await AgentProcess.start(place.node, { revision: 1, healthzPort: port });
     await agent.shows(200, "GPS200");
-    for (const one of answers) {
-      answer = one;
+    for (const wrongAnswer of answers) {
+      answer = wrongAnswer;
       place.node.mount(1, content);
       await agent.shows("5nn", "GPS221", 40_000);
       answer = right;

@@ -45,8 +45,8 @@ describe("an interrupted change", { concurrency: 2 }, () => {
     for (const [name, choices] of Object.entries(interrupted)) {
       const { when, casesOf } = interruptions[name as keyof typeof interruptions];
       test(`completes ${change} if ${when}, at fixed points`, async (t) => {
-        const found = changes.find((one) => one.name === change) ?? assert.fail(change);
-        const sure = (await casesOf(found)).filter((one) => one.sure);
+        const row = changes.find((candidate) => candidate.name === change) ?? assert.fail(change);
+        const sure = (await casesOf(row)).filter((point) => point.sure);
         const random = seeded(t);
         const points = choices.map(
           (choose) => choose(sure, random) ?? assert.fail("no such point"),

@@ -92,7 +92,7 @@ test("stays below a limit of 96 MiB with a Secret of 1 MiB and 1 MiB of other pr
   const { node } = place;
   const { start, inGroup, judge } = await deployed(t, place);
   const theirs = Object.entries(many("n")).map(
-    ([key, one]) => [key, { auth: encode(one) }] as const,
+    ([key, password]) => [key, { auth: encode(password) }] as const,
   );
   writeFileSync(node.config, JSON.stringify({ auths: Object.fromEntries(theirs) }));
   for (const revision of [1, 2, 3]) {
@@ -117,7 +117,7 @@ async function applyRollBackAndRestore(t: TestContext, size: number, small: numb
   systemd.startLimitMicros = 100_000n;
   const { start, judge } = await deployed(t, place);
   const inOurPlace = Object.entries(many("s")).map(
-    ([key, one]) => [key, { auth: encode(`theirs-${one}`) }] as const,
+    ([key, password]) => [key, { auth: encode(`theirs-${password}`) }] as const,
   );
   const beside = Array.from(
     { length: small },
@@ -137,7 +137,7 @@ async function applyRollBackAndRestore(t: TestContext, size: number, small: numb
   }
   const applied = node.file;
   const changed = Object.fromEntries(
-    Object.entries(many("s")).map(([key, one]) => [key, one.replace("x", "z")]),
+    Object.entries(many("s")).map(([key, password]) => [key, password.replace("x", "z")]),
   );
   node.mount(2, { additional: changed });
   systemd.script = [crashes, crashes, crashes, comesBack];
@@ -163,6 +163,6 @@ test("applies, rolls back and restores when config.json has as many small entrie
 test("keeps the same limit in the other version of cgroups", (t) => {
   // A machine has its memory controller in only one version of cgroups, so one run can test only
   // this version.
-  const others = versions.filter((one) => one !== controller).map(({ name }) => name);
+  const others = versions.filter((version) => version !== controller).map(({ name }) => name);
   t.skip(`${others.join()}: this machine has its memory controller in ${controller.name}`);
 });

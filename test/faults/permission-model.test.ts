@@ -76,7 +76,7 @@ test("fits a Secret and a node's file of nearly 1 MiB each into the heap that th
   using node = new NodeDirectory();
   await using systemd = await ScriptedSystemd.start(node.systemd);
   const theirs = Object.entries(many("n")).map(
-    ([key, one]) => [key, { auth: encode(one) }] as const,
+    ([key, password]) => [key, { auth: encode(password) }] as const,
   );
   writeFileSync(node.config, JSON.stringify({ auths: Object.fromEntries(theirs) }));
   const options = { healthzPort: systemd.healthzPort };

@@ -43,14 +43,14 @@ export class Relay implements AsyncDisposable {
   #pass(agent: Socket): void {
     this.connections += 1;
     const systemd = connect(this.#systemd);
-    for (const [one, other] of [
+    for (const [socket, other] of [
       [agent, systemd],
       [systemd, agent],
     ] as const) {
-      this.#sockets.add(one);
-      one.on("error", () => {});
-      one.on("close", () => {
-        this.#sockets.delete(one);
+      this.#sockets.add(socket);
+      socket.on("error", () => {});
+      socket.on("close", () => {
+        this.#sockets.delete(socket);
         other.end();
       });
     }

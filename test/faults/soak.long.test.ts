@@ -195,12 +195,12 @@ async function injectFaults(
     try {
       const [least, most] = (await faults[name]?.()) ?? [0, 0];
       await settled();
-      const made = systemd.restartCalls - before;
+      const restartCount = systemd.restartCalls - before;
       assert.ok(
-        made >= least && made <= most,
-        `${made} restarts, but ${least} to ${most} are owed`,
+        restartCount >= least && restartCount <= most,
+        `${restartCount} restarts, but ${least} to ${most} are owed`,
       );
-      restarts += made;
+      restarts += restartCount;
     } catch (error) {
       throw new Error(`round ${rounds}, ${name}, SEED=${seed}\n${agent?.output.slice(-3000)}`, {
         cause: error,

@@ -21,7 +21,7 @@ before(async () => {
 });
 after(async () => {
   await proxy?.[Symbol.asyncDispose]();
-  for (const one of [home, far, near]) one?.cluster.down();
+  for (const member of [home, far, near]) member?.cluster.down();
 });
 
 const documentOf = (word: string) => document({ "quay.io": `robot:${word}` });

@@ -35,13 +35,13 @@ const documentOf = (word: string) => document({ "quay.io": `robot:${word}` });
 const source = (word: string) =>
   home.cluster.apply(pullSecret("source-pull-secret", documentOf(word)));
 /** The content of the workload cluster's Secret `target`; undefined if it is not a pull secret. */
-async function found(target = "pull-secret"): Promise<string | undefined> {
+async function readTarget(target = "pull-secret"): Promise<string | undefined> {
   const secret = await guest.get<Delivered>("secret", target, "-n", "kube-system");
   if (secret?.type !== "kubernetes.io/dockerconfigjson") return undefined;
   return Buffer.from(secret.data[".dockerconfigjson"] ?? "", "base64").toString();
 }
 const delivered = (word: string, target?: string) =>
-  until(`${word} is delivered`, async () => (await found(target)) === documentOf(word), {
+  until(`${word} is delivered`, async () => (await readTarget(target)) === documentOf(word), {
     timeout: 60_000,
     seen: () => manager.output().slice(-4000),
   });
@@ -65,16 +65,20 @@ test("K4, K5, K6, K9: delivers through Cluster API's own controller, follows a r
   // An edit in the workload cluster stays until the Secret in the management cluster changes,
   // although Cluster API's controller reconciles again.
   const edit = JSON.stringify({ data: { ".dockerconfigjson": "e30=" } });
-  const there = ["secret", "pull-secret", "-n", "kube-system"];
-  await guest.kubectl("patch", ...there, "--type=merge", "-p", edit);
+  const secretArgs = ["secret", "pull-secret", "-n", "kube-system"];
+  await guest.kubectl("patch", ...secretArgs, "--type=merge", "-p", edit);
   await home.cluster.kubectl("label", "clusters.cluster.x-k8s.io", name, "-n", name, "look=again");
-  await stays("the edit is left as it is", async () => (await found()) === "{}", 5000);
+  await stays("the edit is left as it is", async () => (await readTarget()) === "{}", 5000);
   await source("3");
   await delivered("3");
   await home.cluster.kubectl("delete", "fleetsecret", "pull-secret", "-n", "kube-system");
   assert.equal(await home.cluster.get(...its), undefined);
   // After the FleetSecret is deleted, the workload cluster keeps the delivered Secret.
-  await stays("the Secret is left there", async () => (await found()) === documentOf("3"), 3000);
+  await stays(
+    "the Secret is left there",
+    async () => (await readTarget()) === documentOf("3"),
+    3000,
+  );
   assert.ok(!controller.output().includes("robot:"));
 });
 

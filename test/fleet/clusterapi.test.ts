@@ -28,7 +28,7 @@ before(async () => {
   await home.cluster.kubectl("apply", "-f", join(component, "rendered.yaml"));
 });
 after(() => {
-  for (const one of [home, guest]) one?.cluster.down();
+  for (const member of [home, guest]) member?.cluster.down();
 });
 afterEach(async () => {
   await controller?.[Symbol.asyncDispose]();
@@ -38,9 +38,9 @@ afterEach(async () => {
   await home.cluster.kubectl("delete", `clusterresourcesets.${group}`, ...all);
   await home.cluster.kubectl("delete", "clusters.cluster.x-k8s.io", ...all);
   const none = ["crs-pull-secret", "--ignore-not-found", "-n"];
-  for (const one of ["guest-a", "guest-b", "guest-c"]) {
-    await home.cluster.kubectl("delete", "secret", ...none, one);
-    await namespace(one, {});
+  for (const guestName of ["guest-a", "guest-b", "guest-c"]) {
+    await home.cluster.kubectl("delete", "secret", ...none, guestName);
+    await namespace(guestName, {});
   }
 });
 
@@ -118,7 +118,7 @@ test("K3, K4, K5: writes the Secret and the ClusterResourceSet into each labelle
   }
   assert.equal(await secretIn("guest-c"), undefined);
   const conditions = (await fleet.objectIn(home))?.status?.conditions;
-  const warning = conditions?.find(({ type: one }) => one === "Warning");
+  const warning = conditions?.find(({ type: conditionType }) => conditionType === "Warning");
   assert.equal(warning?.status, "True");
   assert.match(warning?.message ?? "", /nothing is proved, repaired or removed in the clusters/);
   await source("2");
@@ -150,8 +150,10 @@ test("repairs an edited Secret but keeps its owner reference from Cluster API, a
   await home.cluster.kubectl("patch", ...its, "--type=merge", "-p", owned);
   const written = () =>
     auditOf(home.cluster, { since }).filter(
-      (one) =>
-        one.user.endsWith(":global-pull-secret-fleet") && isWrite(one) && one.resource !== "leases",
+      (request) =>
+        request.user.endsWith(":global-pull-secret-fleet") &&
+        isWrite(request) &&
+        request.resource !== "leases",
     );
   await stays("the Secret is left as it is", () => written().length === 0, 3000);
   const edit = JSON.stringify({ data: { "manifests.yaml": "e30=", other: "e30=" } });

@@ -23,7 +23,7 @@ before(async () => {
   fake = await fleet.startFakes();
 });
 after(async () => {
-  for (const one of [home, real]) one?.cluster.down();
+  for (const member of [home, real]) member?.cluster.down();
   await fake?.[Symbol.asyncDispose]();
 });
 afterEach(async () => {
@@ -85,9 +85,9 @@ test("while a cluster answers 500 for its GlobalPullSecret, quotes only status a
   await untilState(home, "ill", "Waiting", "GPS459");
   await untilPlaced(rights, { ".dockerconfigjson": data("1") }, undefined, name);
   await untilState(home, "real", "Done", "GPS454");
-  const one = (await fleet.objectIn(home))?.status?.clusters?.find((each) => each.name === "ill");
+  const entry = (await fleet.objectIn(home))?.status?.clusters?.find((each) => each.name === "ill");
   assert.match(
-    one?.reason ?? "",
+    entry?.reason ?? "",
     /^GPS459: the cluster's GlobalPullSecret cannot be read: 500 InternalError;/,
   );
   assert.ok(!(JSON.stringify(await fleet.objectIn(home)) + controller.output()).includes(planted));

@@ -22,7 +22,7 @@ before(async () => {
   [home, a, b] = await Promise.all([fleet.startHome(), fleet.startGuest(), fleet.startGuest()]);
 });
 after(() => {
-  for (const one of [home, a, b]) one?.cluster.down();
+  for (const member of [home, a, b]) member?.cluster.down();
 });
 afterEach(async () => {
   await controller?.[Symbol.asyncDispose]();
@@ -51,7 +51,9 @@ async function placedIn(word: string, ...guests: readonly fleet.GuestCluster[]):
 }
 
 const versions = () =>
-  Promise.all([a, b].map(async (one) => (await fleet.targetIn(one))?.metadata?.resourceVersion));
+  Promise.all(
+    [a, b].map(async (guest) => (await fleet.targetIn(guest))?.metadata?.resourceVersion),
+  );
 
 test("K1, K2, K3, K6, K8, K9: delivers the Secret to each labelled cluster with one object, follows its changes, and touches no other Secret", async () => {
   const since = new Date().toISOString();
@@ -150,7 +152,7 @@ test("K7: copies a Secret of any type unchanged to each cluster, except a token 
     await give(type, ["token-id"], { "kubernetes.io/service-account.name": "default" });
     await until(`${type} is refused`, async () => {
       const conditions = (await fleet.objectIn(home))?.status?.conditions;
-      const stalled = conditions?.find((one) => one.type === "Stalled");
+      const stalled = conditions?.find((condition) => condition.type === "Stalled");
       return stalled?.reason === "SourceRefused" && stalled.message?.includes(type);
     });
     for (const guest of [a, b]) await untilPlaced(guest, last[1], last[0]);
@@ -210,9 +212,9 @@ test("changes nothing when a label is removed and restored within the grace peri
   await placedIn("1", a, b);
   const before = await versions();
   await Promise.all([label("guest-a", "-"), label("guest-b", "-")]);
-  for (const one of ["guest-a", "guest-b"]) await untilState(home, one, "Leaving");
+  for (const name of ["guest-a", "guest-b"]) await untilState(home, name, "Leaving");
   await Promise.all([label("guest-a", "=true"), label("guest-b", "=true")]);
-  for (const one of ["guest-a", "guest-b"]) await untilState(home, one, "Done");
+  for (const name of ["guest-a", "guest-b"]) await untilState(home, name, "Done");
   assert.deepEqual(await versions(), before);
   await home.cluster.apply(fleetSecret({ removal: { grace: "4s", deadline: "1h" } }));
   await label("guest-a", "-");
@@ -237,8 +239,8 @@ test("when a cluster's namespace is deleted, removes the Secret after the grace 
   // This also deletes the cluster's kubeconfig.
   await home.cluster.kubectl("delete", "namespace", "guest-a", "--wait=false");
   const since = await until("the cluster is leaving", async () => {
-    const one = await fleet.stateOf(home, "guest-a");
-    return one?.state === "Leaving" && one.since;
+    const entry = await fleet.stateOf(home, "guest-a");
+    return entry?.state === "Leaving" && entry.since;
   });
   await until("the Secret is deleted there", async () => (await fleet.targetIn(a)) === undefined);
   const deletion = await until("the deletion is audited", () =>
@@ -403,10 +405,12 @@ test("lets the fleet's account read Secrets by name, list none, and write only t
           assert.equal(await can(namespace, verb, what), false, `${verb} ${what}`);
     }
   const name = "global-pull-secret-fleet";
-  const writes = (await granted(home, account)).filter((one) => !/^(?:get|list|watch) /.test(one));
+  const writes = (await granted(home, account)).filter(
+    (right) => !/^(?:get|list|watch) /.test(right),
+  );
   const fleetSecrets = "globalpullsecret.io/fleetsecrets";
   const lease = `coordination.k8s.io/leases kube-system/${name}`;
-  const wanted = [
+  const expected = [
     `create ${lease}`,
     `patch ${lease}`,
     // With these rights the controller writes conditions and renewed tokens of joined clusters.
@@ -417,7 +421,7 @@ test("lets the fleet's account read Secrets by name, list none, and write only t
     // The Events name clusters from which the controller could not remove the Secret in time.
     "create events kube-system/*",
   ];
-  assert.deepEqual(writes.toSorted(), wanted.toSorted());
+  assert.deepEqual(writes.toSorted(), expected.toSorted());
 });
 
 test("fills in the documented defaults of a spec", async () => {

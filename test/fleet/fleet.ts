@@ -140,8 +140,8 @@ export async function untilState(
   await until(
     `${guest} is ${state} ${reason}`,
     async () => {
-      const one = await stateOf(home, guest);
-      return one?.state === state && (one.reason ?? "").includes(reason);
+      const entry = await stateOf(home, guest);
+      return entry?.state === state && (entry.reason ?? "").includes(reason);
     },
     { timeout: 90_000, seen: async () => JSON.stringify((await objectIn(home))?.status) },
   );
@@ -159,15 +159,15 @@ export async function untilPlaced(
 ): Promise<void> {
   // Sorts the wanted keys, because the API server returns keys in alphabetical order.
   const text = (is: unknown, of: Readonly<Record<string, string>> = {}) =>
-    JSON.stringify([is, Object.entries(of).toSorted(([one], [other]) => (one < other ? -1 : 1))]);
-  const wanted = text(type, data);
-  const found = async () => {
+    JSON.stringify([is, Object.entries(of).toSorted(([key], [other]) => (key < other ? -1 : 1))]);
+  const expected = text(type, data);
+  const readContent = async () => {
     const secret = await targetIn(guest, name);
     return text(secret?.type, secret?.data);
   };
-  await until("the Secret is placed", async () => (await found()) === wanted, {
+  await until("the Secret is placed", async () => (await readContent()) === expected, {
     timeout: 60_000,
-    seen: found,
+    seen: readContent,
   });
 }
 
@@ -186,8 +186,11 @@ function deployed() {
     template: { spec: { containers: [Container] } };
   };
   const [{ command, env }] = template.spec.containers;
-  const given = env.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]]));
-  return { flags: command.slice(1, -1), env: Object.fromEntries(given) as Record<string, string> };
+  const variables = env.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]]));
+  return {
+    flags: command.slice(1, -1),
+    env: Object.fromEntries(variables) as Record<string, string>,
+  };
 }
 
 type Start = Readonly<{

@@ -32,7 +32,7 @@ before(async () => {
   fake = await fleet.startFakes();
 });
 after(async () => {
-  for (const one of [home, real]) one?.cluster.down();
+  for (const member of [home, real]) member?.cluster.down();
   await fake?.[Symbol.asyncDispose]();
 });
 afterEach(async () => {
@@ -86,7 +86,7 @@ for (const manner of ["floods", "bloats"] as const)
     const passed = () => (Date.now() - since.getTime()) / 1000;
     await until("the time is over", () => passed() >= seconds, { every: 250 });
     const [now, took] = [usageOf(pid), passed()];
-    const found = {
+    const usage = {
       processor: (now.processor - before.processor) / took,
       mebibytes: now.mebibytes,
       there: fake.requests(name).length - asked,
@@ -94,15 +94,17 @@ for (const manner of ["floods", "bloats"] as const)
         ({ user, resource }) => user.endsWith(":global-pull-secret-fleet") && resource !== "leases",
       ).length,
     };
-    t.diagnostic(JSON.stringify(found));
+    t.diagnostic(JSON.stringify(usage));
     assert.equal(controller.exited(), undefined);
-    assert.ok(found.processor < 0.1, JSON.stringify(found));
-    assert.ok(found.mebibytes < 200, JSON.stringify(found));
+    assert.ok(usage.processor < 0.1, JSON.stringify(usage));
+    assert.ok(usage.mebibytes < 200, JSON.stringify(usage));
     // After each of its growing pauses, the controller sends one list and one watch, and reads at
     // most twenty events.
-    assert.ok(found.there < 40, JSON.stringify(found));
-    assert.ok(found.here < 10 * took, JSON.stringify(found));
-    const entry = (await fleet.objectIn(home))?.status?.clusters?.find((one) => one.name === name);
+    assert.ok(usage.there < 40, JSON.stringify(usage));
+    assert.ok(usage.here < 10 * took, JSON.stringify(usage));
+    const entry = (await fleet.objectIn(home))?.status?.clusters?.find(
+      (cluster) => cluster.name === name,
+    );
     assert.match(entry?.reason ?? "", /^GPS460: /, JSON.stringify(entry));
   });
 
@@ -125,7 +127,7 @@ test("sends few requests to clusters that answer very slowly, end watches at onc
   await untilFollowed("1");
   await until("the time is over", () => Date.now() >= over, { every: 250 });
   const requestsOf = (manner: string) => fake.requests(`ill-${manner}`).length;
-  const asked = manners.map((one) => [one, requestsOf(one)] as const);
+  const asked = manners.map((manner) => [manner, requestsOf(manner)] as const);
   t.diagnostic(JSON.stringify(asked));
   for (const [manner, requests] of asked) {
     const [state, reason] = quiet[manner];

@@ -20,7 +20,7 @@ before(async () => {
 });
 after(async () => {
   await controller?.[Symbol.asyncDispose]();
-  for (const one of [home, guest]) one?.cluster.down();
+  for (const member of [home, guest]) member?.cluster.down();
 });
 
 const account = "system:serviceaccount:kube-system:global-pull-secret-fleet";

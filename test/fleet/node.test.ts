@@ -38,7 +38,7 @@ before(async () => {
 });
 after(async () => {
   await controller?.[Symbol.asyncDispose]();
-  for (const one of [home?.cluster, cluster]) one?.down();
+  for (const startedCluster of [home?.cluster, cluster]) startedCluster?.down();
 });
 
 const [host, node] = [

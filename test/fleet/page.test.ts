@@ -23,7 +23,7 @@ before(async () => {
   for (const [at, name] of names.entries())
     await fleet.declareGuest(home, name, guests[at]?.kubeconfig ?? assert.fail(name), {});
 });
-after(() => [home, ...(guests ?? [])].forEach((one) => one?.cluster.down()));
+after(() => [home, ...(guests ?? [])].forEach((member) => member?.cluster.down()));
 
 test("K2, K3, K6, K8: runs the page's walk-through unchanged, and prints the same output as the page", async () => {
   const [a, b] = guests.map(({ cluster }) => cluster);

@@ -36,11 +36,11 @@ before(async () => {
 });
 after(async () => {
   await kubelets?.[Symbol.asyncDispose]();
-  for (const one of [home, plain]) one?.cluster.down();
+  for (const member of [home, plain]) member?.cluster.down();
   await on?.[Symbol.asyncDispose]();
 });
 afterEach(async () => {
-  for (const one of running.splice(0)) await one[Symbol.asyncDispose]();
+  for (const disposable of running.splice(0)) await disposable[Symbol.asyncDispose]();
   kubelets.behaviour = () => "ready";
   await fleet.clear(home, [proving, plain], name);
   await plane.wipe(on);
@@ -139,7 +139,9 @@ test("delivers the content to other clusters only after the canary's nodes have 
   );
   const version = (await fleet.targetIn(proving, name))?.metadata?.resourceVersion;
   assert.partialDeepStrictEqual(
-    served?.status?.sources?.find((one) => "name" in one && one.name === "fleet"),
+    served?.status?.sources?.find(
+      (statusSource) => "name" in statusSource && statusSource.name === "fleet",
+    ),
     {
       servedResourceVersion: version,
     },

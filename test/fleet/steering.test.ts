@@ -21,7 +21,7 @@ before(async () => {
   await fleet.declareGuest(home, "guest-b", b.kubeconfig, labelled);
 });
 after(() => {
-  for (const one of [home, a, b]) one?.cluster.down();
+  for (const member of [home, a, b]) member?.cluster.down();
 });
 afterEach(async () => {
   await controller?.[Symbol.asyncDispose]();
@@ -56,7 +56,7 @@ const deleteObject = () =>
 /** The fleet controller's writes in a cluster, in order. */
 const writesIn = ({ cluster }: fleet.GuestCluster, since: string) =>
   auditOf(cluster, { since }).filter(
-    (one) => one.userAgent === "global-pull-secret-fleet" && isWrite(one),
+    (request) => request.userAgent === "global-pull-secret-fleet" && isWrite(request),
   );
 
 test("makes no rotation, repair or removal while Paused, and catches up when Managed again", async () => {
@@ -116,9 +116,9 @@ test("with maxConcurrency one, begins the second removal only after the first re
     await deleteObject();
     await controller[Symbol.asyncDispose]();
     const [first, second] = [a, b].map((guest) => {
-      const [one, ...more] = writesIn(guest, since);
-      assert.deepEqual([one?.verb, more], ["delete", []]);
-      return Date.parse(one?.at ?? "");
+      const [deletion, ...more] = writesIn(guest, since);
+      assert.deepEqual([deletion?.verb, more], ["delete", []]);
+      return Date.parse(deletion?.at ?? "");
     });
     return Math.abs((first ?? 0) - (second ?? 0));
   };
@@ -216,7 +216,7 @@ const selectB = (selected: boolean) =>
     `capi-pull-secret${selected ? "=true" : "-"}`,
   );
 const conditionOf = async (type: string) =>
-  (await fleet.objectIn(home))?.status?.conditions?.find((one) => one.type === type);
+  (await fleet.objectIn(home))?.status?.conditions?.find((condition) => condition.type === type);
 
 /** Allows or forbids writing and deleting the target in the first cluster. Reading is allowed. */
 async function allowWrites(allowed: boolean): Promise<void> {
@@ -323,8 +323,12 @@ async function mutate(): Promise<void> {
   const path = "/api/v1/namespaces/kube-system/secrets/pull-secret?dryRun=All";
   const how = { manager: "probe", force: true };
   await until("the API server enforces it", async () => {
-    const made = await a.api.apply<V1Secret>(path, pullSecret("pull-secret", documentOf("0")), how);
-    return made.data?.[".dockerconfigjson"] === "e30=";
+    const applied = await a.api.apply<V1Secret>(
+      path,
+      pullSecret("pull-secret", documentOf("0")),
+      how,
+    );
+    return applied.data?.[".dockerconfigjson"] === "e30=";
   });
 }
 
@@ -376,7 +380,7 @@ test("counts clusters by state in its metrics, and names no cluster", async () =
     const text = await answer.text();
     return text.split("\n").filter((line) => line.startsWith("global_pull_secret_fleet_"));
   };
-  const found = await until(
+  const metricLines = await until(
     "two are done",
     async () => {
       const all = await lines();
@@ -389,8 +393,8 @@ test("counts clusters by state in its metrics, and names no cluster", async () =
     { seen: lines },
   );
   // One line for each of the states, whatever the number of clusters.
-  assert.equal(found.length, 7, found.join("\n"));
-  assert.ok(!found.join("").includes("guest"));
+  assert.equal(metricLines.length, 7, metricLines.join("\n"));
+  assert.ok(!metricLines.join("").includes("guest"));
 });
 
 test("writes status at most once in two seconds during many changes in a row", async () => {
@@ -401,7 +405,7 @@ test("writes status at most once in two seconds during many changes in a row", a
     auditOf(home.cluster, { since })
       .filter(({ resource, subresource }) => `${resource}/${subresource}` === "fleetsecrets/status")
       .map(({ at }) => Date.parse(at))
-      .toSorted((one, other) => one - other);
+      .toSorted((first, other) => first - other);
   // Makes changes until there are four status writes. On a fast machine a change takes a third of a
   // second.
   for (let n = 1; statusWrites().length < 4 && n <= 200; n++) {
@@ -430,9 +434,9 @@ test("ignores a FleetSecret in a namespace that is not served, and delivers noth
   await stays(
     "nothing is reported or done",
     async () => {
-      const found = await home.cluster.get<{ metadata: object; status?: object }>(...its);
-      assert.ok(found, "it is gone");
-      const touched = "status" in found || "finalizers" in found.metadata;
+      const stored = await home.cluster.get<{ metadata: object; status?: object }>(...its);
+      assert.ok(stored, "it is gone");
+      const touched = "status" in stored || "finalizers" in stored.metadata;
       return !touched && (await fleet.targetIn(a)) === undefined;
     },
     4000,

@@ -29,14 +29,14 @@ const planted = "pl4nted";
 const encoded = Buffer.from(`u:${planted}`).toString("base64");
 
 /**
- * Runs `one` for `cases` seeds, starting with `from`. A failure names its seed, so that you can
+ * Runs `runCase` for `cases` seeds, starting with `from`. A failure names its seed, so that you can
  * repeat it.
  */
-function forEachSeed(cases: number, from: number, one: (random: Random) => void): void {
+function forEachSeed(cases: number, from: number, runCase: (random: Random) => void): void {
   const clean = Object.getOwnPropertyNames(Object.prototype).join();
   for (let seed = from; seed < from + cases; seed += 1) {
     try {
-      one(new Random(seed));
+      runCase(new Random(seed));
     } catch (error) {
       throw new Error(`SEED=${seed}`, { cause: error });
     }
@@ -130,14 +130,16 @@ const odd: readonly unknown[] = [
 /** Removes a part of the value, or replaces the part, mostly by a value of the same type. */
 function mutate(random: Random, value: unknown): unknown {
   const other = (): unknown =>
-    random.pick(random.once(3) ? odd : odd.filter((one) => typeof one === typeof value));
+    random.pick(
+      random.once(3) ? odd : odd.filter((candidate) => typeof candidate === typeof value),
+    );
   if (typeof value !== "object" || value === null || random.once(8)) return other();
   const members = Object.entries(value);
   if (members.length === 0) return other();
   const [name, inner] = random.pick(members);
   const rest = members.filter(([other]) => other !== name);
   const changed = random.once(6) ? rest : [...rest, [name, mutate(random, inner)] as const];
-  return Array.isArray(value) ? changed.map(([, one]) => one) : Object.fromEntries(changed);
+  return Array.isArray(value) ? changed.map(([, member]) => member) : Object.fromEntries(changed);
 }
 
 const cuts = words('{ } [ ] , : " 0 \\ null');

@@ -172,7 +172,7 @@ class Teller {
       rollout: { maxUnavailable, probation },
       withdrawal: { grace },
     });
-    await this.#untilCondition("Ready", (found) => found.observedGeneration === generation);
+    await this.#untilCondition("Ready", (condition) => condition.observedGeneration === generation);
   }
 
   async #declarePolicy(spec: GlobalPullSecretSpec) {
@@ -190,11 +190,17 @@ class Teller {
   }
 
   async untilReady(reason: string): Promise<void> {
-    await this.#untilCondition("Ready", (one) => one.status === "True" && one.reason === reason);
+    await this.#untilCondition(
+      "Ready",
+      (condition) => condition.status === "True" && condition.reason === reason,
+    );
   }
 
   async untilStalled(reason: string): Promise<void> {
-    await this.#untilCondition("Stalled", (one) => one.status === "True" && one.reason === reason);
+    await this.#untilCondition(
+      "Stalled",
+      (condition) => condition.status === "True" && condition.reason === reason,
+    );
   }
 
   /** Waits until this revision is on every node. */
@@ -209,12 +215,12 @@ class Teller {
 
   /** Waits for the first new Event of this reason, and returns its message. */
   async untilEvent(reason: string): Promise<string> {
-    const found = await until(
+    const firstEvent = await until(
       `there is an Event ${reason}`,
       async () => (await this.#events()).find((event) => event.reason === reason),
       { seen: () => this.#events() },
     );
-    return found.message;
+    return firstEvent.message;
   }
 
   /** Runs the three commands of the README, and checks that they show this many agents. */
@@ -239,13 +245,14 @@ class Teller {
     const all = this.#stage.writes();
     const writes = all.slice(this.#written).filter((write) => isOfChapter(write));
     this.#written = all.length;
-    const found = await this.#events();
-    const events = found.map(
+    const newEvents = await this.#events();
+    const events = newEvents.map(
       ({ type, reason, message }) => `${type} ${reason}: ${steady(message)}`,
     );
     const isOld = (event: string) =>
-      event.startsWith("Warning ") && this.chapters.some((one) => one.events.includes(event));
-    for (const { metadata } of found) this.#reported.add(metadata.name);
+      event.startsWith("Warning ") &&
+      this.chapters.some((chapter) => chapter.events.includes(event));
+    for (const { metadata } of newEvents) this.#reported.add(metadata.name);
     const { conditions = [] } = await this.#status();
     const documents = this.#stage.nodes.model.nodes.map(({ applied }) => applied ?? "none");
     this.chapters.push({
@@ -260,8 +267,8 @@ class Teller {
 
   async #owners(): Promise<string[]> {
     const paths = [globalPullSecretPath, ...Object.values(owned)];
-    const found = await Promise.all(paths.map((path) => this.#stage.admin.get<V1Secret>(path)));
-    return found.flatMap((object, at) =>
+    const objects = await Promise.all(paths.map((path) => this.#stage.admin.get<V1Secret>(path)));
+    return objects.flatMap((object, at) =>
       (object?.metadata?.managedFields ?? [])
         .filter(({ manager }) => manager?.startsWith("global-pull-secret"))
         .flatMap(({ manager, operation, subresource, fieldsV1 }) =>
@@ -275,26 +282,32 @@ class Teller {
 
   /** Events on additional-pull-secret that are in no chapter yet. */
   async #events(): Promise<Event[]> {
-    const found: Event[] = [];
+    const newEvents: Event[] = [];
     await this.#stage.admin.pages<Event>(collections.events, {}, (items) => {
-      found.push(
+      newEvents.push(
         ...items.filter(
           ({ involvedObject, metadata }) =>
             involvedObject.name === "additional-pull-secret" && !this.#reported.has(metadata.name),
         ),
       );
     });
-    return found;
+    return newEvents;
   }
 
   async #status() {
     return (await this.#stage.admin.get<GlobalPullSecret>(globalPullSecretPath))?.status ?? {};
   }
 
-  async #untilCondition(type: string, fits: (one: StatusCondition) => boolean): Promise<void> {
+  async #untilCondition(
+    type: string,
+    fits: (condition: StatusCondition) => boolean,
+  ): Promise<void> {
     await until(
       `the condition ${type} is as it should be`,
-      async () => (await this.#status()).conditions?.some((one) => one.type === type && fits(one)),
+      async () =>
+        (await this.#status()).conditions?.some(
+          (condition) => condition.type === type && fits(condition),
+        ),
       { seen: () => this.#status() },
     );
   }
@@ -306,7 +319,7 @@ type Tree = { [field: string]: Tree };
 function leavesOf(tree: Tree, path = ""): string[] {
   const below = Object.entries(tree).filter(([key]) => key !== ".");
   if (below.length === 0) return [path];
-  return below.flatMap(([key, one]) => leavesOf(one, `${path} ${key}`.trim()));
+  return below.flatMap(([key, subtree]) => leavesOf(subtree, `${path} ${key}`.trim()));
 }
 
 /**

@@ -130,9 +130,12 @@ const account = (name: string, annotations: object, namespace = "default") => ({
 const kubectlAs = (user: string, ...argv: readonly string[]) =>
   cluster.kubectl(...argv, `--as=${user}`);
 
-async function createdBy(user: string, one: ReturnType<typeof account>): Promise<string> {
+async function createdBy(
+  user: string,
+  serviceAccount: ReturnType<typeof account>,
+): Promise<string> {
   const file = join(cluster.directory, "account.json");
-  writeFileSync(file, JSON.stringify(one));
+  writeFileSync(file, JSON.stringify(serviceAccount));
   return await kubectlAs(user, "create", "-f", file).then(
     () => "",
     (error: Error) => error.message,
@@ -191,9 +194,9 @@ test("under Pod Security restricted, accepts all our pods except the agents", as
   };
   const workloads = (await charted()).filter(({ kind }) => /^(Deployment|Job)$/.test(kind));
   assert.equal(workloads.length, 4);
-  const pods = workloads.map((one) => {
-    const { spec } = (one as unknown as Workload).spec.template;
-    const name = one.metadata.name;
+  const pods = workloads.map((workload) => {
+    const { spec } = (workload as unknown as Workload).spec.template;
+    const name = workload.metadata.name;
     const own = { ...spec, serviceAccountName: "default", restartPolicy: undefined };
     return { apiVersion: "v1", kind: "Pod", metadata: { name, namespace: "strict" }, spec: own };
   });
@@ -220,9 +223,9 @@ test("limits the NetworkPolicy to the controller's pods and their port", async (
   const name = "global-pull-secret-controller";
   const policy = await cluster.get<Policy>("networkpolicy", name, "-n", "kube-system");
   const deployment = await cluster.get<Deployment>("deployment", name, "-n", "kube-system");
-  const ports = (rules: Rule[] = []) => rules.flatMap((one) => one.ports.map(({ port }) => port));
+  const ports = (rules: Rule[] = []) => rules.flatMap((rule) => rule.ports.map(({ port }) => port));
   assert.deepEqual(policy?.spec.podSelector, deployment?.spec.selector);
-  const listens = deployment?.spec.template.spec.containers.flatMap((one) => one.ports);
+  const listens = deployment?.spec.template.spec.containers.flatMap((container) => container.ports);
   assert.deepEqual(
     ports(policy?.spec.ingress),
     listens?.map(({ containerPort }) => containerPort),

@@ -86,7 +86,9 @@ test("uninstall of the plugin deletes exactly the chart's objects with all value
 
 for (const page of ["README.md", "docs/use/quick-start.md"])
   test(`the helm command on ${page} renders the chart's default objects with the page's image`, async () => {
-    const line = linesOf(readFileSync(page, "utf8")).find((one) => one.startsWith("helm "));
+    const line = linesOf(readFileSync(page, "utf8")).find((candidate) =>
+      candidate.startsWith("helm "),
+    );
     const template = line?.replace("helm install ", "helm template ") ?? "";
     const repository = /--set image\.repository=(\S+)$/.exec(template)?.[1];
     const path = [dirname(await program()), process.env["PATH"]].join(delimiter);
@@ -150,7 +152,7 @@ for (const role of roles)
       const { labels } = metadata as { labels?: Record<string, string> };
       assert.deepEqual([metadata.namespace, labels?.["release"]], [namespace, "prom"]);
     }
-    const specOf = (kind: string) => its.find((one) => one.kind === kind)?.["spec"];
+    const specOf = (kind: string) => its.find((object) => object.kind === kind)?.["spec"];
     const { selector } = specOf("PodMonitor") as { selector: object };
     assert.deepEqual(selector, (deployment as { selector: object }).selector);
     type Texts = Readonly<Record<string, string>>;
@@ -175,7 +177,7 @@ for (const role of roles)
       const selected = expr.match(/global_pull_secret_\w+\{namespace="([a-z-]+)"/g) ?? [];
       assert.ok(metrics.length > 0, expr);
       assert.equal(selected.length, metrics.length, expr);
-      for (const one of selected) assert.ok(one.endsWith(`"${namespace}"`), expr);
+      for (const metric of selected) assert.ok(metric.endsWith(`"${namespace}"`), expr);
       assert.equal(labels["namespace"], namespace);
     }
   });
@@ -297,13 +299,13 @@ test("on uninstall with a running controller, withdraws and waits, even if the p
 });
 
 test("withdraws nothing on uninstall if no controller runs", async () => {
-  for (const [holder, wanted] of [
+  for (const [holder, expectedCode] of [
     [undefined, 0],
     ["", 1],
   ] as const) {
     const cluster = installed(holder, {});
     const { code } = await call((await hookCommand("withdraw")) ?? [], { cluster });
-    assert.deepEqual([code, cluster.writes], [wanted, []]);
+    assert.deepEqual([code, cluster.writes], [expectedCode, []]);
   }
 });
 
@@ -311,7 +313,7 @@ test("renders no hook with hooks.enabled=false, so that kubectl apply starts no 
   for (const role of roles) {
     const objects = await charted(...inRole(role), "--set=hooks.enabled=false");
     assert.deepEqual(objects.filter(isHook).map(nameOf), []);
-    const usual = (await charted(...inRole(role))).filter((one) => !isHook(one));
+    const usual = (await charted(...inRole(role))).filter((object) => !isHook(object));
     assert.deepEqual(objects, usual);
   }
 });
@@ -332,13 +334,13 @@ test("runs each hook at its event, with its rights, resources, limits and labels
     `--set-json=controller.resources=${JSON.stringify(resources)}`,
   );
   const jobs = objects.filter(({ kind }) => kind === "Job").map(({ metadata }) => metadata.name);
-  const wanted = Object.keys(hooks).map((one) => `global-pull-secret-${one}`);
-  assert.deepEqual(jobs.toSorted(), wanted.toSorted());
+  const expected = Object.keys(hooks).map((hook) => `global-pull-secret-${hook}`);
+  assert.deepEqual(jobs.toSorted(), expected.toSorted());
   for (const [job, [event, seconds, verbs]] of Object.entries(hooks)) {
     const its = objects.filter(({ metadata }) => metadata.name === `global-pull-secret-${job}`);
     const kinds = ["ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Job"];
     assert.deepEqual(its.map(({ kind }) => kind).toSorted(), kinds.toSorted());
-    for (const one of its) assert.equal(one.metadata.annotations?.["helm.sh/hook"], event);
+    for (const object of its) assert.equal(object.metadata.annotations?.["helm.sh/hook"], event);
     const role = its.find(({ kind }) => kind === "ClusterRole");
     const lease = { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["get"] };
     const resourceNames = ["global-pull-secret-controller"];
@@ -375,8 +377,8 @@ test("gives the uninstall's Job a minute more than uninstall.timeout", async () 
     ["15m", 960],
     ["1h", 3660],
   ] as const) {
-    const given = await charted(`--set=uninstall.timeout=${timeout}`);
-    const job = given.find((one) => nameOf(one) === "Job/global-pull-secret-withdraw");
+    const objects = await charted(`--set=uninstall.timeout=${timeout}`);
+    const job = objects.find((object) => nameOf(object) === "Job/global-pull-secret-withdraw");
     const spec = job?.["spec"] as { activeDeadlineSeconds?: number } | undefined;
     assert.equal(spec?.activeDeadlineSeconds, seconds);
     const words = (await hookCommand("withdraw", `--set=uninstall.timeout=${timeout}`)) ?? [];
@@ -392,11 +394,11 @@ const ofArgo: Readonly<Record<string, string>> = {
 
 test("maps the uninstall hooks of each object to exactly one phase of Argo CD", async () => {
   const hooks = (await charted(withPolicy)).filter(isHook);
-  const phases = hooks.map((one) => {
-    const names = one.metadata.annotations?.["helm.sh/hook"]?.split(",") ?? [];
+  const phases = hooks.map((hook) => {
+    const names = hook.metadata.annotations?.["helm.sh/hook"]?.split(",") ?? [];
     const phases = [...new Set(names.flatMap((name) => ofArgo[name] ?? []))];
-    assert.equal(phases.length, names.includes("test") ? 0 : 1, nameOf(one));
-    return [nameOf(one), phases[0]] as const;
+    assert.equal(phases.length, names.includes("test") ? 0 : 1, nameOf(hook));
+    return [nameOf(hook), phases[0]] as const;
   });
   const jobs = Object.fromEntries(phases.filter(([name]) => name.startsWith("Job/")));
   assert.deepEqual(jobs, {
@@ -408,7 +410,7 @@ test("maps the uninstall hooks of each object to exactly one phase of Argo CD", 
 test("helm test waits for the nodes, and fails if there is no source or the policy is Withdrawn", async () => {
   const words = (await hookCommand("test")) ?? [];
   assert.deepEqual(words.slice(0, 2), ["wait", "--timeout=4m"]);
-  for (const [managementState, reason, wanted] of [
+  for (const [managementState, reason, expectedCode] of [
     ["Managed", "InForce", 0],
     ["Withdrawn", "Withdrawn", 1],
     ["Managed", "NoSource", 3],
@@ -420,7 +422,7 @@ test("helm test waits for the nodes, and fails if there is no source or the poli
     const reported = object({ spec: { managementState }, status: { conditions } });
     cluster.objects.set(globalPullSecretPath, reported);
     const { code } = await call(words, { cluster, received, signal: enough.signal });
-    assert.equal(code, wanted, `${managementState} ${reason}`);
+    assert.equal(code, expectedCode, `${managementState} ${reason}`);
   }
 });
 
@@ -433,7 +435,7 @@ test("has values for variables, volumes, zones, ports and the account's annotati
     const deployment = (objects: readonly KubeObject[]) =>
       objects.find(({ kind }) => kind === "Deployment")?.["spec"] as { template: { spec: Pod } };
     const before = deployment(await charted(...inRole(role))).template.spec;
-    const given = await charted(
+    const customized = await charted(
       ...inRole(role),
       "--set=serviceAccount.annotations.a\\.b/role=x",
       `--set-json=controller.extraEnv=${JSON.stringify([variable])}`,
@@ -441,13 +443,15 @@ test("has values for variables, volumes, zones, ports and the account's annotati
       `--set-json=controller.extraVolumeMounts=${JSON.stringify([mount])}`,
       `--set-json=controller.topologySpreadConstraints=${JSON.stringify([spread])}`,
     );
-    const after = deployment(given).template.spec;
+    const after = deployment(customized).template.spec;
     const [was, is] = [before.containers[0], after.containers[0]];
     assert.deepEqual(is?.env, [...(was?.env ?? []), variable]);
     assert.deepEqual(is?.volumeMounts, [...(was?.volumeMounts ?? []), mount]);
     assert.deepEqual(after.volumes, [...(before.volumes ?? []), volume]);
     assert.deepEqual(after.topologySpreadConstraints, [spread]);
-    const account = given.find((one) => one.kind === "ServiceAccount" && !isHook(one));
+    const account = customized.find(
+      (object) => object.kind === "ServiceAccount" && !isHook(object),
+    );
     assert.equal(account?.metadata.annotations?.["a.b/role"], "x");
   }
   const none = await podsOf("--set-json=controller.topologySpreadConstraints=[]");
@@ -473,7 +477,7 @@ for (const [role, namespace, name] of [
     const objects = await charted(...inRole(role));
     const leases = objects.filter(({ kind }) => kind === "Lease");
     assert.deepEqual(
-      leases.map((one) => [one.metadata.namespace, one.metadata.name, isHook(one)]),
+      leases.map((lease) => [lease.metadata.namespace, lease.metadata.name, isHook(lease)]),
       [[namespace, `global-pull-secret-${name}`, true]],
     );
     const jobs = objects.filter(({ kind }) => kind === "Job");
@@ -484,8 +488,8 @@ test("omits the PodDisruptionBudget for a single controller, because it would bl
   const { "PodDisruptionBudget/global-pull-secret-controller": budget, ...others } =
     await released();
   assert.ok(budget);
-  const one = await released("--set=controller.replicas=1");
-  assert.deepEqual(Object.keys(one), Object.keys(others));
+  const singleReplica = await released("--set=controller.replicas=1");
+  assert.deepEqual(Object.keys(singleReplica), Object.keys(others));
 });
 
 type Container = Readonly<{
@@ -509,7 +513,7 @@ type Pod = Readonly<{
 async function podsOf(...args: readonly string[]): Promise<Map<string, Pod>> {
   const objects = (await charted(...args)).filter(({ kind }) => /^(Deployment|Job)$/.test(kind));
   type Spec = { template: { spec: Pod } };
-  return new Map(objects.map((one) => [nameOf(one), (one["spec"] as Spec).template.spec]));
+  return new Map(objects.map((object) => [nameOf(object), (object["spec"] as Spec).template.spec]));
 }
 
 const controllerArgs = async (...args: readonly string[]): Promise<readonly string[]> =>
@@ -541,9 +545,9 @@ test("passes the value of each controller flag in a form that the controller rea
   );
   const parsed = parseConfig(args);
   assert.ok(parsed.ok, parsed.ok ? "" : parsed.errors.join("\n"));
-  const given = Object.values(samples).flat().map(String);
-  const received = args.map((one) => one.replace(/^[^=]*=/, ""));
-  assert.deepEqual(received.toSorted(), [...given, "kube-system/pull-secret"].toSorted());
+  const expectedValues = Object.values(samples).flat().map(String);
+  const received = args.map((argument) => argument.replace(/^[^=]*=/, ""));
+  assert.deepEqual(received.toSorted(), [...expectedValues, "kube-system/pull-secret"].toSorted());
 });
 
 test("refuses a flag's value that the controller would refuse", async () => {
@@ -610,7 +614,7 @@ const contradictions: readonly (readonly [sets: string, message: RegExp])[] = [
   ],
 ];
 const flagsOf = (sets: string): readonly string[] =>
-  sets.split(" ").map((one) => one.replace(/^(json:)?/, (how) => (how ? "--set-json=" : "--set=")));
+  sets.split(" ").map((set) => set.replace(/^(json:)?/, (how) => (how ? "--set-json=" : "--set=")));
 
 for (const [sets, message] of contradictions)
   test(`refuses contradictory values with one line: ${sets}`, async () => {
@@ -686,12 +690,12 @@ function pathsOf(values: object, maps: boolean, above = ""): readonly string[] {
 const defaults = load(textOf("chart/values.yaml")) as object;
 
 test("the table of values by role has every value that only some roles use", () => {
-  const wanted = pathsOf(defaults, false).filter((path) =>
+  const expected = pathsOf(defaults, false).filter((path) =>
     Object.hasOwn(usedBy, path.split(".")[0] ?? ""),
   );
   assert.deepEqual(
     Object.keys(others).map((path) => path.replace(/^(flags|policy)\..*/, "$1")),
-    wanted,
+    expected,
   );
 });
 
@@ -730,8 +734,8 @@ for (const role of roles)
       // helm refuses a value below a map that is null.
       const image = path === "image" ? [] : ["--set=image.repository=a.example/b"];
       const others = inRole(role).filter((flag) => !flag.startsWith(`--set=${path}.`));
-      const given = [...others, ...image, `--set-json=${path}=null`];
-      const failed = await helm(tmpdir(), "template", "gps", chart, ...given).then(
+      const args = [...others, ...image, `--set-json=${path}=null`];
+      const failed = await helm(tmpdir(), "template", "gps", chart, ...args).then(
         () => "",
         (error: Error) => error.message,
       );
@@ -740,8 +744,8 @@ for (const role of roles)
   });
 
 test("refuses a null list of sources, because a rule without resourceNames grants every Secret", async () => {
-  const given = [...inRole("Fleet"), "--set-json=fleet.sources=null"];
-  await assert.rejects(charted(...given), /sources/);
+  const args = [...inRole("Fleet"), "--set-json=fleet.sources=null"];
+  await assert.rejects(charted(...args), /sources/);
 });
 
 test("applies controller.tolerations and controller.priorityClassName to every role, and accepts empty values", async () => {
@@ -776,7 +780,7 @@ test("renders the same objects as a dependency of another chart that has templat
   writeFileSync(join(parent, "templates/_helpers.tpl"), text);
   const rendered = async (enabled: boolean) => {
     const sets = [`enabled=${enabled}`, "image.repository=global-pull-secret"];
-    const values = ["--set=global.team=a", ...sets.map((one) => `--set=global-pull-secret.${one}`)];
+    const values = ["--set=global.team=a", ...sets.map((set) => `--set=global-pull-secret.${set}`)];
     return objectsOf(
       await helm(tmpdir(), "template", "gps", parent, "-n", "kube-system", ...values),
     );
@@ -792,7 +796,7 @@ test("prints notes with a wait command that returns only after the controller ha
   const shown = 'kind: Shown\nmetadata: {}\ntext: {{ tpl (.Files.Get "notes.txt") . | quote }}\n';
   writeFileSync(join(folder, "templates/shown.yaml"), shown);
   const notes = async (role: string) => {
-    const sets = [`role=${role}`, "image.repository=a.example/b"].map((one) => `--set=${one}`);
+    const sets = [`role=${role}`, "image.repository=a.example/b"].map((set) => `--set=${set}`);
     const rendered = await helm(tmpdir(), "template", "gps", folder, "-n", "kube-system", ...sets);
     return String(objectsOf(rendered).find(({ kind }) => kind === "Shown")?.["text"]);
   };
@@ -821,12 +825,13 @@ test("has every value of values.yaml in the schema, each with a description", ()
   const schema = JSON.parse(readFileSync(join(chart, "values.schema.json"), "utf8")) as Schema;
   const walk = (at: Schema, values: unknown, path: string): void => {
     assert.ok(at.description, `${path}: has no description`);
-    const given = values === undefined ? {} : (values as Record<string, unknown>);
-    for (const [name, one] of Object.entries(at.properties ?? {}))
-      walk(one, given[name], `${path}.${name}`);
+    const actual = values === undefined ? {} : (values as Record<string, unknown>);
+    for (const [name, property] of Object.entries(at.properties ?? {}))
+      walk(property, actual[name], `${path}.${name}`);
     if (at.properties === undefined) return;
-    const known = Object.keys(at.properties);
-    for (const name of Object.keys(given)) assert.ok(known.includes(name), `${path}.${name}`);
+    const propertyNames = Object.keys(at.properties);
+    for (const name of Object.keys(actual))
+      assert.ok(propertyNames.includes(name), `${path}.${name}`);
   };
   walk(schema, load(textOf("chart/values.yaml")), "values");
 });

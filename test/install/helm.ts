@@ -9,7 +9,10 @@ export const chart = join(manifests, "chart");
 
 /** Runs helm with its files in `home`. Returns its stdout; if helm fails, throws its stderr. */
 export async function helm(home: string, ...args: readonly string[]): Promise<string> {
-  const places = ["CACHE", "CONFIG", "DATA"].map((one) => [`HELM_${one}_HOME`, join(home, "helm")]);
+  const places = ["CACHE", "CONFIG", "DATA"].map((kind) => [
+    `HELM_${kind}_HOME`,
+    join(home, "helm"),
+  ]);
   const env = directEnvironment(Object.fromEntries(places) as Record<string, string>);
   return await run([await program(), ...args], { env });
 }

@@ -59,8 +59,8 @@ async function ours(): Promise<string[]> {
     "validatingadmissionpolicybindings",
     "customresourcedefinitions",
   ];
-  const found = await cluster.kubectl("get", kinds.join(","), "-A", "-o", "name");
-  return found
+  const output = await cluster.kubectl("get", kinds.join(","), "-A", "-o", "name");
+  return output
     .split("\n")
     .filter((name) => /pull-?secret/.test(name))
     .toSorted();
@@ -86,10 +86,12 @@ async function allow(maxUnavailable: string): Promise<void> {
   await cluster.kubectl("patch", ...object, "--type=merge", "-p", patch);
 }
 
-async function reasonOf(wanted: string): Promise<string | undefined> {
+async function reasonOf(conditionType: string): Promise<string | undefined> {
   const { conditions = [] } = (await cluster.get<GlobalPullSecret>(...object))?.status ?? {};
-  const found = conditions.find(({ type, status }) => type === wanted && status === "True");
-  return found?.reason;
+  const condition = conditions.find(
+    ({ type, status }) => type === conditionType && status === "True",
+  );
+  return condition?.reason;
 }
 
 test("serves a node after helm install, and applies a new CRD and flag in an upgrade without a kubelet restart", async () => {

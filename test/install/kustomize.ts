@@ -55,8 +55,11 @@ export const nameOf = ({ kind, metadata }: KubeObject): string => `${kind}/${met
 /** Kind and name → object. Outside kube-system the key begins with the namespace. */
 export const byName = (objects: readonly KubeObject[]): Record<string, KubeObject> =>
   Object.fromEntries(
-    objects.map((one) => {
-      const { namespace = "kube-system" } = one.metadata;
-      return [namespace === "kube-system" ? nameOf(one) : `${namespace}/${nameOf(one)}`, one];
+    objects.map((object) => {
+      const { namespace = "kube-system" } = object.metadata;
+      return [
+        namespace === "kube-system" ? nameOf(object) : `${namespace}/${nameOf(object)}`,
+        object,
+      ];
     }),
   );

@@ -53,24 +53,25 @@ async function validate(release: string, objects: readonly KubeObject[]): Promis
       join(places, "{{.ResourceKind}}{{.KindSuffix}}.json"),
       "-",
     ],
-    { input: objects.map((one) => JSON.stringify(one)).join("\n---\n") },
+    { input: objects.map((object) => JSON.stringify(object)).join("\n---\n") },
   );
 }
 
 /** The chart's objects, without GlobalPullSecret and Namespace, whose kinds have no schema here. */
-const known = async (...args: readonly string[]) =>
+const chartedWithSchema = async (...args: readonly string[]) =>
   (await charted(...args)).filter(({ kind }) => !/^(GlobalPullSecret|Namespace)$/.test(kind));
 
 const installed: Readonly<Record<string, () => Promise<KubeObject[]>>> = {
   manifests: () => kustomized({ resources: ["."] }),
-  chart: () => known(),
+  chart: () => chartedWithSchema(),
   "chart, role Hosted": () => charted("--set=role=Hosted", "--namespace=clusters-guest"),
-  "chart, role Fleet": () => known("--set=role=Fleet", "--set=fleet.clusterResourceSet=true"),
+  "chart, role Fleet": () =>
+    chartedWithSchema("--set=role=Fleet", "--set=fleet.clusterResourceSet=true"),
   "chart, role SyncManagement": () => charted("--set=role=SyncManagement"),
   "chart, role SyncTenant": () =>
     charted("--set=role=SyncTenant", "--set=syncTenant.managementNamespace=tenant-a"),
   "chart with everything": () =>
-    known(
+    chartedWithSchema(
       "--set=networkPolicy.enabled=true",
       "--set=admission.enabled=true",
       "--set=annotated.enabled=true",

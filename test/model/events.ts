@@ -110,9 +110,9 @@ function noteVanished({ api, truth }: World, m: Machine): void {
 function onCluster(w: World, kind: string, n: number, names: readonly string[]): void {
   const { t, api } = w;
   const source = n % 3 === 0 ? "b" : "a";
-  const set = (one: "a" | "b", value: number): void => {
-    if (api[one] === value) return;
-    api[one] = value;
+  const set = (key: "a" | "b", value: number): void => {
+    if (api[key] === value) return;
+    api[key] = value;
     w.truth.allowed += 1;
   };
   const next = (): number => (w.values += 1);

@@ -140,7 +140,7 @@ const isShown = (w: World, m: Machine, { grant, message, ready, since }: Pod): b
 export function checkRestart(w: World, m: Machine, why: string): void {
   const [kind, rev, attempt] = why.split(" ");
   if (kind === "revive" || kind === "restore" || attempt !== "0") return;
-  const same = m.restarts.filter((one) => one === why).length;
+  const same = m.restarts.filter((restart) => restart === why).length;
   if (same > w.truth.retries + w.truth.hand)
     fail("restart once", `${m.name} restarts again for revision ${rev}`);
   const mode = modeOf(w, m);

@@ -73,7 +73,7 @@ function snapshotOf(w: World, api: Api, read: Read): Snapshot {
     pods: [...api.pods.values()].map((pod) => podFacts(w, api, pod)),
     nodes: { byName, all: read.all },
     desired: api.nodes.size,
-    wanted: {
+    target: {
       intent: intentOf(want),
       digest: want,
       // The model does not record which content was published before, therefore the product
@@ -150,12 +150,13 @@ export function decided(w: World, api: Api, { snapshot, decision }: Rewrite): De
   const now = { steady: w.t + w.clock, api: w.t };
   for (let round = 0; round < 10; round++) {
     const seen = snapshotOf(w, api, read);
-    const found = decide(snapshot ? snapshot(seen) : seen, w.memory, now);
+    const outcome = decide(snapshot ? snapshot(seen) : seen, w.memory, now);
     const isNew = (name: string): boolean => !read.names.has(name);
-    const wantsNames = !read.all && [...found.reads.nodes].some(isNew);
-    if (!wantsNames && (read.all || !found.reads.all)) return decision ? decision(found) : found;
-    for (const name of found.reads.nodes) read.names.add(name);
-    if (found.reads.all) read.all = true;
+    const wantsNames = !read.all && [...outcome.reads.nodes].some(isNew);
+    if (!wantsNames && (read.all || !outcome.reads.all))
+      return decision ? decision(outcome) : outcome;
+    for (const name of outcome.reads.nodes) read.names.add(name);
+    if (outcome.reads.all) read.all = true;
   }
   return fail("reads", "the decision keeps requesting Nodes");
 }

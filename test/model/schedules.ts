@@ -266,7 +266,7 @@ function settle(w: World, driver: Drive): void {
   }
   w.deadUntil = Math.min(w.deadUntil, w.t + 30);
   const from = w.t;
-  let left = "nothing was checked";
+  let problem = "nothing was checked";
   const isSlow = [...w.templates.values()].some(({ mode }) => mode === "Reread");
   // A canary of mode Reread needs five minutes. At 20 replacements an hour few nodes exist for so
   // long.
@@ -287,10 +287,10 @@ function settle(w: World, driver: Drive): void {
     }
     tick(w, driver);
     if ((w.t - from) % 10 !== 0) continue;
-    left = missing(w);
-    if (!left) return;
+    problem = missing(w);
+    if (!problem) return;
   }
-  fail("ends", left);
+  fail("ends", problem);
 }
 
 /** Machines leave at a constant rate, half of them without notice, and others join. */
@@ -338,14 +338,16 @@ export function broken(plan: Plan, driver: Drive, world?: World): LawBroken | un
 /** Finds the smallest plan, by events and nodes, that still breaks the same law. */
 export function shrink(plan: Plan, law: string, driver: Drive): Plan {
   let smallest = plan;
-  const tries = (one: Plan): readonly Plan[] => [
-    ...one.events.map((_, at) => Object.assign({}, one, { events: one.events.toSpliced(at, 1) })),
-    ...(one.churn > 0 ? [{ ...one, churn: 0 }] : []),
-    ...smaller(one.nodes).map((nodes) => Object.assign({}, one, { nodes })),
+  const tries = (base: Plan): readonly Plan[] => [
+    ...base.events.map((_, at) =>
+      Object.assign({}, base, { events: base.events.toSpliced(at, 1) }),
+    ),
+    ...(base.churn > 0 ? [{ ...base, churn: 0 }] : []),
+    ...smaller(base.nodes).map((nodes) => Object.assign({}, base, { nodes })),
   ];
   for (let next: Plan | undefined = plan; next;) {
     smallest = next;
-    next = tries(smallest).find((one) => broken(one, driver)?.law === law);
+    next = tries(smallest).find((candidate) => broken(candidate, driver)?.law === law);
   }
   return smallest;
 }

@@ -198,6 +198,6 @@ function stateOf({ revision, canary, retry, ...rest }: StateFacts): State {
     lost: [...rest.lost],
     replaced: [...rest.replaced],
   };
-  const found = { canary: canary?.uid ?? "", canaryNode: canary?.node ?? "" };
-  return { ...rest, ...lists, ...found, rev: revision, retry: Number(retry) };
+  const canaryFacts = { canary: canary?.uid ?? "", canaryNode: canary?.node ?? "" };
+  return { ...rest, ...lists, ...canaryFacts, rev: revision, retry: Number(retry) };
 }

@@ -66,10 +66,10 @@ const minutes = (time: string): number => Number.parseInt(time, 10) * (time.ends
  * the series that the expression keeps.
  */
 function firing({ expr, severity, summary, runbook, description }: Alert, series: string): object {
-  const [, kept = ""] = / by \(([^)]*)\)/.exec(expr) ?? [];
+  const [, labelList = ""] = / by \(([^)]*)\)/.exec(expr) ?? [];
   const of = Array.from(series.matchAll(/(\w+)="([^"]*)"/g), ([, label, value]) => [label, value]);
   const labels = Object.fromEntries(
-    of.filter(([label = ""]) => kept.split(", ").includes(label)),
+    of.filter(([label = ""]) => labelList.split(", ").includes(label)),
   ) as Readonly<Record<string, string>>;
   const filled = (_: string, label: string): string => labels[label] ?? "";
   return {
@@ -82,15 +82,15 @@ function firing({ expr, severity, summary, runbook, description }: Alert, series
   };
 }
 
-function testOf(one: Alert): object {
-  const { alert } = one;
-  const [series, values] = seriesOf(one);
+function testOf(rule: Alert): object {
+  const { alert } = rule;
+  const [series, values] = seriesOf(rule);
   const at = (minute: number, fires: boolean) => ({
     eval_time: `${minute}m`,
     alertname: alert,
-    exp_alerts: fires ? [firing(one, series)] : [],
+    exp_alerts: fires ? [firing(rule, series)] : [],
   });
-  const begins = well + 1 + minutes(one.for);
+  const begins = well + 1 + minutes(rule.for);
   return {
     interval: "1m",
     input_series: [{ series: scraped(series), values }],
@@ -130,9 +130,9 @@ for (const [what, series, values] of [
   ["the leader of another namespace", scraped("leader", "clusters-guest"), "1x20"],
 ] as const)
   test(`treats ${what} as a missing leader`, async () => {
-    const one = alerts.find(({ alert }) => alert === "GlobalPullSecretNoLeader");
-    assert.ok(one);
-    const asked = { eval_time: "10m", alertname: one.alert, exp_alerts: [firing(one, series)] };
+    const rule = alerts.find(({ alert }) => alert === "GlobalPullSecretNoLeader");
+    assert.ok(rule);
+    const asked = { eval_time: "10m", alertname: rule.alert, exp_alerts: [firing(rule, series)] };
     const input_series = [{ series, values }];
     const suite = { interval: "1m", input_series, alert_rule_test: [asked] };
     assert.match(await promtool("controller", [suite]), /SUCCESS/);

@@ -81,7 +81,7 @@ test("add creates the Secret, wait waits for exactly this version, remove delete
 
 test("pause, withdraw, resume and retry each write only their own field, and keep Git's fields", async () => {
   const state = async () => (await live())?.spec?.managementState;
-  for (const [line, wanted] of [
+  for (const [line, expectedState] of [
     ["pause", "Paused"],
     ["withdraw --now --yes", "Withdrawn"],
     ["retry", "Withdrawn"],
@@ -89,7 +89,7 @@ test("pause, withdraw, resume and retry each write only their own field, and kee
   ] as const) {
     const { code, err } = await plugin(line);
     assert.equal(code, 0, err);
-    assert.equal(await state(), wanted, line);
+    assert.equal(await state(), expectedState, line);
   }
   const annotations = (await live())?.metadata.annotations ?? {};
   assert.deepEqual(Object.keys(annotations), ["globalpullsecret.io/retry"]);

@@ -76,9 +76,11 @@ export function loginTests({ on, plugin }: PluginRig): void {
       readFileSync(join(authority.directory, `registry.${kind}`)),
     );
     const server = createServer({ key, cert }, (request, response) => {
-      const known = request.headers.authorization === "Bearer t";
+      const isAuthorized = request.headers.authorization === "Bearer t";
       if (request.url?.startsWith("/token")) return respond(response, 200, {}, '{"token":"t"}');
-      respond(response, known ? 200 : 401, { "www-authenticate": `Bearer realm="${realm}"` });
+      respond(response, isAuthorized ? 200 : 401, {
+        "www-authenticate": `Bearer realm="${realm}"`,
+      });
     });
     server.listen(0, "127.0.0.1");
     await once(server, "listening");

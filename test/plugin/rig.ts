@@ -23,8 +23,8 @@ export const pluginOn =
   (on: () => Plane): Plugin =>
   (line, input = "", as) => {
     const { kubeconfig } = on().cluster;
-    const given = as === undefined ? kubeconfig : impersonating(kubeconfig, as);
-    const argv = [...line.split(" "), "--kubeconfig", given];
+    const configFile = as === undefined ? kubeconfig : impersonating(kubeconfig, as);
+    const argv = [...line.split(" "), "--kubeconfig", configFile];
     return run([process.execPath, program, ...argv], input);
   };
 

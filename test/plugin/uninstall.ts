@@ -17,14 +17,14 @@ import { program, type PluginRig } from "./rig.ts";
 
 /** These must be the last tests of a cluster, because they remove the product. */
 export function uninstallTests({ on, plugin }: PluginRig): void {
-  const left = async (all: readonly string[]) => {
-    const found = await Promise.all(all.map((path) => on().api.get(path, { as: "metadata" })));
-    return all.filter((_, at) => found[at] !== undefined);
+  const findRemaining = async (all: readonly string[]) => {
+    const objects = await Promise.all(all.map((path) => on().api.get(path, { as: "metadata" })));
+    return all.filter((_, at) => objects[at] !== undefined);
   };
 
   test("uninstall restores the nodes, then removes all except the user's Secrets, even if an earlier uninstall was killed", async () => {
     const all = installation.map(({ path }) => path).filter((path) => !path.includes("/leases/"));
-    const present = await left(all);
+    const present = await findRemaining(all);
     assert.ok(present.includes(deployment.path));
     await using kubelets = new NodesDriver(on().api).start();
     await kubelets.add("n1");
@@ -45,8 +45,8 @@ export function uninstallTests({ on, plugin }: PluginRig): void {
     const held = await plugin("uninstall --yes --timeout 10s");
     assert.equal(held.code, 3, held.err);
     assert.match(held.err, /nothing is deleted: generation \d+ of spec is not read/);
-    assert.deepEqual(await left(all), present);
-    assert.ok((await left(ownPaths)).length > 0);
+    assert.deepEqual(await findRemaining(all), present);
+    assert.ok((await findRemaining(ownPaths)).length > 0);
 
     await using _ = startController(on().kubeconfig);
     const done = await plugin("uninstall --yes --timeout 3m -o json");
@@ -54,9 +54,15 @@ export function uninstallTests({ on, plugin }: PluginRig): void {
     const { deleted, kept } = JSON.parse(done.out) as { deleted: string[]; kept: string[] };
     assert.equal(deleted.at(-1), `${definition.kind}/${definition.name}`);
     assert.deepEqual(kept, ["additional-pull-secret"]);
-    assert.deepEqual(await left([...ownPaths, ...installation.map(({ path }) => path)]), []);
-    await until("the CRD is gone", async () => (await left([definition.path])).length === 0);
-    assert.deepEqual(await left([paths.additional]), [paths.additional]);
+    assert.deepEqual(
+      await findRemaining([...ownPaths, ...installation.map(({ path }) => path)]),
+      [],
+    );
+    await until(
+      "the CRD is gone",
+      async () => (await findRemaining([definition.path])).length === 0,
+    );
+    assert.deepEqual(await findRemaining([paths.additional]), [paths.additional]);
 
     const again = await plugin("uninstall --yes");
     assert.deepEqual([again.code, again.err], [0, ""]);

@@ -19,19 +19,19 @@ const nodeText = `https://nodejs.org/node-v${process.versions.node}-headers.tar.
 export async function writeBase(directory: string): Promise<void> {
   const { images } = await setUp();
   const halves = await Promise.all(
-    architectures.map(async (one) => {
-      if (one === architecture) return { one, layout: images.base };
-      const [layout, tree] = [`${directory}-${one}`, `${directory}-${one}-tree`];
+    architectures.map(async (target) => {
+      if (target === architecture) return { one: target, layout: images.base };
+      const [layout, tree] = [`${directory}-${target}`, `${directory}-${target}-tree`];
       mkdirSync(join(tree, "nodejs/bin"), { recursive: true });
       writeFileSync(join(tree, "nodejs/bin/node"), nodeText);
-      await writeLayout(layout, tree, { Entrypoint: ["/nodejs/bin/node"] }, one);
-      return { one, layout };
+      await writeLayout(layout, tree, { Entrypoint: ["/nodejs/bin/node"] }, target);
+      return { one: target, layout };
     }),
   );
-  const manifests = halves.map(({ one, layout }) => {
+  const manifests = halves.map(({ one: target, layout }) => {
     cpSync(join(layout, "blobs"), join(directory, "blobs"), { recursive: true });
     const { mediaType, digest, size } = onlyEntry(layout);
-    return { mediaType, digest, size, platform: { os: "linux", architecture: one } };
+    return { mediaType, digest, size, platform: { os: "linux", architecture: target } };
   });
   const mediaType = "application/vnd.oci.image.index.v1+json";
   const index = JSON.stringify({ schemaVersion: 2, mediaType, manifests });

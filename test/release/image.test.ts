@@ -47,12 +47,12 @@ async function build(name: string, mode: number, age: Date): Promise<string> {
 }
 
 test("builds the same digest in two folders whose files have different times and modes", async () => {
-  const one = await build("one", 0o644, new Date("2001-02-01"));
+  const first = await build("one", 0o644, new Date("2001-02-01"));
   const other = await build("other", 0o600, new Date("2026-02-01"));
-  assert.equal(readLayout(other).digest, readLayout(one).digest);
-  assert.deepEqual(readLayout(one).platforms, atHome(readLayout(other).platforms));
+  assert.equal(readLayout(other).digest, readLayout(first).digest);
+  assert.deepEqual(readLayout(first).platforms, atHome(readLayout(other).platforms));
 
-  const { platforms } = readLayout(one);
+  const { platforms } = readLayout(first);
   assert.deepEqual(
     platforms.map(({ architecture, config }) => [architecture, config.architecture]),
     architectures.map((name) => [name, name]),
@@ -99,7 +99,7 @@ test("pins the base by its digest, and runs no program in an instruction of the 
   const instructions = text.match(/^[A-Z]+(?= )/gm) ?? [];
   const harmless = new Set("ARG FROM LABEL COPY WORKDIR USER ENTRYPOINT CMD".split(" "));
   assert.deepEqual(
-    instructions.filter((one) => !harmless.has(one)),
+    instructions.filter((instruction) => !harmless.has(instruction)),
     [],
   );
 });
@@ -126,20 +126,24 @@ test("the image's bills of materials list the packages, and each architecture's 
   const zod = all.cyclonedx.components.find(({ name }) => name === "zod")?.["bom-ref"] ?? "";
   const { cyclonedx, spdx } = await imageBoms(all, new Set([zod]), image, "nodejs");
   const { version } = process;
-  const node = architectures.map((one) => `pkg:generic/node@${version.slice(1)}?arch=${one}`);
+  const node = architectures.map(
+    (architecture) => `pkg:generic/node@${version.slice(1)}?arch=${architecture}`,
+  );
   const bases = image.platforms.map(({ architecture, annotations }) => {
     const digest = annotations["org.opencontainers.image.base.digest"] ?? "";
     return `pkg:oci/nodejs@${encodeURIComponent(digest)}?arch=${architecture}`;
   });
   assert.deepEqual(
-    cyclonedx.components.map((one) => String(one["purl"])).toSorted(),
+    cyclonedx.components.map((component) => String(component["purl"])).toSorted(),
     [`pkg:npm/${zod}`, ...node, ...bases].toSorted(),
   );
   assert.equal(
     cyclonedx.metadata.component["purl"],
     `pkg:oci/global-pull-secret@${encodeURIComponent(image.digest)}`,
   );
-  const contained = spdx.relationships.filter((one) => one.relationshipType === "CONTAINS");
+  const contained = spdx.relationships.filter(
+    (relationship) => relationship.relationshipType === "CONTAINS",
+  );
   assert.equal(contained.length, 4);
   const ids = new Set(spdx.packages.map(({ SPDXID }) => SPDXID));
   for (const { relatedSpdxElement } of contained) assert.ok(ids.has(relatedSpdxElement));

@@ -70,31 +70,31 @@ async function release(root: string): Promise<string> {
   return join(root, `dist/release-${version}`);
 }
 
-let made = "";
+let releaseFolder = "";
 before(async () => {
   await writeBase(base);
-  made = await release(await checkout("one"));
+  releaseFolder = await release(await checkout("one"));
 });
 after(() => rmSync(folder, { recursive: true }));
 
-const read = (name: string): string => readFileSync(join(made, name), "utf8");
+const read = (name: string): string => readFileSync(join(releaseFolder, name), "utf8");
 
 test("makes the same bytes twice from one commit in two folders", async () => {
   const again = await release(await checkout("other"));
-  assert.deepEqual(readdirSync(again), readdirSync(made));
-  for (const file of readdirSync(made))
-    assert.equal(sha256(join(again, file)), sha256(join(made, file)), file);
+  assert.deepEqual(readdirSync(again), readdirSync(releaseFolder));
+  for (const file of readdirSync(releaseFolder))
+    assert.equal(sha256(join(again, file)), sha256(join(releaseFolder, file)), file);
 });
 
 test("lists every other file with its correct sum in SHA256SUMS", async () => {
-  await run(["sha256sum", "--check", "--strict", "--quiet", "SHA256SUMS"], { cwd: made });
+  await run(["sha256sum", "--check", "--strict", "--quiet", "SHA256SUMS"], { cwd: releaseFolder });
   const named = read("SHA256SUMS")
     .trim()
     .split("\n")
     .map((line) => line.slice(66));
   assert.deepEqual(
     named,
-    readdirSync(made).filter((file) => file !== "SHA256SUMS"),
+    readdirSync(releaseFolder).filter((file) => file !== "SHA256SUMS"),
   );
   assert.deepEqual(named, [
     "CHANGES.md",
@@ -116,7 +116,13 @@ test("lists every other file with its correct sum in SHA256SUMS", async () => {
 test("builds the image for both architectures, and records its commit", async () => {
   const layout = join(folder, "unpacked");
   mkdirSync(layout);
-  await run(["tar", "-C", layout, "-xf", join(made, `global-pull-secret-${version}.oci.tar`)]);
+  await run([
+    "tar",
+    "-C",
+    layout,
+    "-xf",
+    join(releaseFolder, `global-pull-secret-${version}.oci.tar`),
+  ]);
   const image = readLayout(layout);
   const revision = await run(["git", "rev-parse", "HEAD"], { cwd: join(folder, "one") });
   for (const { config } of image.platforms) {
@@ -133,7 +139,7 @@ test("builds the image for both architectures, and records its commit", async ()
   assert.ok(String(metadata.component["purl"]).endsWith(encodeURIComponent(image.digest)));
   for (const name of ["zod", "dbus-next", "undici", "node"])
     assert.ok(
-      components.some((one) => one.name === name),
+      components.some((component) => component.name === name),
       name,
     );
 });
@@ -153,15 +159,15 @@ test("reports in one line why a checkout cannot be released, and names an unknow
 
 test("names the released image by its digest in install.yaml and the chart", async () => {
   const { digest } = readLayout(join(folder, "unpacked"));
-  const wanted = new Set([`${image}@${digest}`]);
+  const expected = new Set([`${image}@${digest}`]);
   const images = (text: string) =>
-    new Set(Array.from(text.matchAll(/^ +image: "?([^\s"]+)"?$/gm), ([, found]) => found));
-  assert.deepEqual(images(read("install.yaml")), wanted);
-  const chart = join(made, `global-pull-secret-${version}.tgz`);
+    new Set(Array.from(text.matchAll(/^ +image: "?([^\s"]+)"?$/gm), ([, reference]) => reference));
+  assert.deepEqual(images(read("install.yaml")), expected);
+  const chart = join(releaseFolder, `global-pull-secret-${version}.tgz`);
   await helm(folder, "lint", "--strict", chart);
   assert.deepEqual(
     images(await helm(folder, "template", "gps", chart, "-n", "kube-system")),
-    wanted,
+    expected,
   );
   assert.match(
     await helm(folder, "show", "chart", chart),
@@ -183,14 +189,14 @@ test("has a krew manifest that fits the archive, which contains a plugin of kube
   assert.equal(krew.spec.version, `v${version}`);
   assert.ok(krew.spec.shortDescription.length <= 50, krew.spec.shortDescription);
   assert.equal(platform.uri, `${url}/${archive}`);
-  assert.equal(platform.sha256, sha256(join(made, archive)));
+  assert.equal(platform.sha256, sha256(join(releaseFolder, archive)));
 
   // Like krew, unpacks the archive, copies the listed files, and links the program.
   const [unpacked, installed, bin] = ["unpacked-plugin", "installed", "bin"].map((name) =>
     join(folder, name),
   ) as [string, string, string];
   for (const path of [unpacked, installed, bin]) mkdirSync(path);
-  await run(["tar", "-C", unpacked, "-xzf", join(made, archive)]);
+  await run(["tar", "-C", unpacked, "-xzf", join(releaseFolder, archive)]);
   for (const { from, to } of platform.files)
     cpSync(join(unpacked, from), join(installed, to, from));
   symlinkSync(join(installed, platform.bin), join(bin, "kubectl-pull_secret"));

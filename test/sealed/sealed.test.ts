@@ -51,7 +51,7 @@ before(async () => {
   await seal("-f", "pull-secret.json", "-o", "files", ...certificates);
 });
 after(async () => {
-  for (const one of again) await one[Symbol.asyncDispose]();
+  for (const controller of again) await controller[Symbol.asyncDispose]();
   for (const joined of [east, west]) {
     await joined?.sealed[Symbol.asyncDispose]();
     joined?.cluster.down();
@@ -141,8 +141,8 @@ for (const [scope, where, status] of moves)
 test("replaces a hand-made Secret only after the page's annotation and a second apply of the file", async () => {
   const [east] = both();
   const at = { name: "made-by-hand", namespace: "default" };
-  const made = '{"auths":{"by-hand.example":{"auth":"aDpo"}}}';
-  writeFileSync(join(folder, "by-hand.json"), made);
+  const content = '{"auths":{"by-hand.example":{"auth":"aDpo"}}}';
+  writeFileSync(join(folder, "by-hand.json"), content);
   const from = `--from-file=${names.secretKeys.document}=${join(folder, "by-hand.json")}`;
   const type = `--type=${names.secretType}`;
   await east.cluster.kubectl("create", "secret", "generic", at.name, type, from);
@@ -162,11 +162,11 @@ test("replaces a hand-made Secret only after the page's annotation and a second 
   writeFileSync(join(folder, "by-hand.yaml"), text);
   await east.cluster.kubectl("apply", "-f", join(folder, "by-hand.yaml"));
   await untilSynced(east, "False", at);
-  assert.equal(await documentIn(east, at), made);
+  assert.equal(await documentIn(east, at), content);
   const annotation = /sealedsecrets\.bitnami\.com\/managed=true/.exec(pageText())?.[0];
   await east.cluster.kubectl("annotate", "secret", at.name, annotation ?? "");
   await east.cluster.kubectl("delete", "-f", join(folder, "by-hand.yaml"));
-  assert.equal(await documentIn(east, at), made);
+  assert.equal(await documentIn(east, at), content);
   await east.cluster.kubectl("apply", "-f", join(folder, "by-hand.yaml"));
   await until("the Secret is replaced", async () => (await documentIn(east, at)) === document);
 });

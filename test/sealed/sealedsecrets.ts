@@ -103,7 +103,9 @@ export async function manifestsOf(image?: string): Promise<string> {
       },
     },
   ];
-  return [readFileSync(crd, "utf8"), ...objects.map((one) => JSON.stringify(one))].join("\n---\n");
+  return [readFileSync(crd, "utf8"), ...objects.map((object) => JSON.stringify(object))].join(
+    "\n---\n",
+  );
 }
 
 /** Installs the objects of manifestsOf without an image. */
@@ -131,9 +133,9 @@ export async function synced(
   secret: string,
   namespace: string,
 ): Promise<string | undefined> {
-  const found = await cluster.get<SealedSecret>("sealedsecret", secret, "-n", namespace);
-  const { observedGeneration, conditions } = found?.status ?? {};
-  return observedGeneration === found?.metadata.generation
+  const sealedSecret = await cluster.get<SealedSecret>("sealedsecret", secret, "-n", namespace);
+  const { observedGeneration, conditions } = sealedSecret?.status ?? {};
+  return observedGeneration === sealedSecret?.metadata.generation
     ? conditions?.find(({ type }) => type === "Synced")?.status
     : undefined;
 }

@@ -160,11 +160,11 @@ async function serve(make: (pair: Pair) => Promise<void>, spec: Partial<FleetSec
   };
   await home.create(objects, object);
   const end = startFleets(home);
-  const found = () => api.object<FleetSecret>(`${objects}/one`);
+  const readFleetSecret = () => api.object<FleetSecret>(`${objects}/one`);
   return {
     pair,
-    spec: () => found()?.spec,
-    cluster: () => found()?.status?.clusters?.[0],
+    spec: () => readFleetSecret()?.spec,
+    cluster: () => readFleetSecret()?.status?.clusters?.[0],
     adopt: () =>
       home.apply(
         `${objects}/one`,
@@ -178,16 +178,16 @@ async function serve(make: (pair: Pair) => Promise<void>, spec: Partial<FleetSec
   };
 }
 
-for (const [what, make, spec, there] of situations)
+for (const [what, make, spec, readSecret] of situations)
   test(`replaces an existing Secret only once spec.conflicts is Adopt: a Secret ${what}`, async () => {
-    await using one = await serve(make, spec);
-    const seen = () => JSON.stringify(one.cluster());
-    await until("it is reported", () => one.cluster()?.reason?.startsWith("GPS435"), { seen });
-    assert.equal(one.cluster()?.state, "Failed");
-    assert.deepEqual(there(one.pair)?.data, former);
-    await one.adopt();
+    await using fleet = await serve(make, spec);
+    const seen = () => JSON.stringify(fleet.cluster());
+    await until("it is reported", () => fleet.cluster()?.reason?.startsWith("GPS435"), { seen });
+    assert.equal(fleet.cluster()?.state, "Failed");
+    assert.deepEqual(readSecret(fleet.pair)?.data, former);
+    await fleet.adopt();
     const isOurs = () => {
-      const { metadata, data } = there(one.pair) ?? {};
+      const { metadata, data } = readSecret(fleet.pair) ?? {};
       const mark = metadata?.annotations?.[fleetOwnerAnnotation] ?? "";
       return mark.endsWith("/kube-system/one") && data?.["a"] !== former.a;
     };
@@ -195,9 +195,9 @@ for (const [what, make, spec, there] of situations)
   });
 
 test("by default, has one canary, then changes 10 % of the clusters at a time, and tolerates 5 % of failures and 30 minutes without progress", async () => {
-  await using one = await serve(async () => {}, direct);
-  assert.deepEqual(one.spec()?.conflicts, "Refuse");
-  const { canary, maxConcurrency, maxFailures, progressDeadline } = one.spec()?.rollout ?? {};
+  await using fleet = await serve(async () => {}, direct);
+  assert.deepEqual(fleet.spec()?.conflicts, "Refuse");
+  const { canary, maxConcurrency, maxFailures, progressDeadline } = fleet.spec()?.rollout ?? {};
   assert.deepEqual(
     [canary, maxConcurrency, maxFailures, progressDeadline],
     [1, "10%", "5%", "30m"],

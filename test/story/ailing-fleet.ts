@@ -181,8 +181,8 @@ export async function startAilingFleet(): Promise<AilingFleet> {
   const status = () => api.object<FleetSecret>(`${objects}/one`)?.status;
   const named = () => (status()?.failures ?? []).map(({ name, reason }) => `${name} ${reason}`);
   const sorted = (all: readonly string[]) =>
-    all.toSorted((one, other) => (one < other ? -1 : 1)).join();
-  const wanted = sorted(broken.map(({ reason }, at) => `c${at}0 ${reason}`));
+    all.toSorted((failure, other) => (failure < other ? -1 : 1)).join();
+  const expected = sorted(broken.map(({ reason }, at) => `c${at}0 ${reason}`));
   return {
     fakes,
     names,
@@ -190,7 +190,7 @@ export async function startAilingFleet(): Promise<AilingFleet> {
     async untilServed() {
       await until(
         "the ten are named, and all others have it",
-        () => status()?.summary === "90/100" && sorted(named()) === wanted,
+        () => status()?.summary === "90/100" && sorted(named()) === expected,
         { timeout: 50_000, seen: async () => JSON.stringify([status()?.counts, named()]) },
       );
       return performance.now() - begun;
@@ -209,7 +209,9 @@ export async function startAilingFleet(): Promise<AilingFleet> {
         api.asked.flatMap(({ resource, body }) => {
           if (!resource.endsWith("/fleetsecrets/status")) return [];
           const { conditions = [] } = (body as FleetSecret).status ?? {};
-          return conditions.filter((one) => one.status === "True").map(({ type }) => type);
+          return conditions
+            .filter((condition) => condition.status === "True")
+            .map(({ type }) => type);
         }),
       ),
     async [Symbol.asyncDispose]() {

@@ -33,9 +33,9 @@ test("after the 20th revert of an object, names the operator that reverts it, an
   writeFileSync(kubeconfig, server.kubeconfig("contest"), { mode: 0o600 });
   let undone = 0;
   api.store.watch(Number(api.store.version), ({ object, type }) => {
-    const wanted = object as unknown as V1ServiceAccount;
-    if (type === "DELETED" || wanted.kind !== "ServiceAccount") return;
-    if (wanted.automountServiceAccountToken === true) return;
+    const account = object as unknown as V1ServiceAccount;
+    if (type === "DELETED" || account.kind !== "ServiceAccount") return;
+    if (account.automountServiceAccountToken === true) return;
     undone += 1;
     const theirs = { ...object, automountServiceAccountToken: true };
     setImmediate(() => void other.replace(owned.serviceAccount, theirs).catch(() => {}));
@@ -63,12 +63,12 @@ test("after the 20th revert of an object, names the operator that reverts it, an
     lost: () => assert.fail("the Lease was lost"),
   });
   const isReported = async () => {
-    let found = false;
+    let isNamed = false;
     await other.pages<CoreV1Event>(collections.events, {}, (items) => {
       for (const { reason, message = "" } of items)
-        if (reason === "WriteContested") found ||= message.includes('"other-operator"');
+        if (reason === "WriteContested") isNamed ||= message.includes('"other-operator"');
     });
-    return found;
+    return isNamed;
   };
   await until("an Event names it", isReported, { timeout: 60_000 });
   await until("the status names it", () => {

@@ -16,12 +16,13 @@ describe("plays the README's story on a fake API server", () => {
   });
 
   const chapter = (title: string): Chapter => {
-    const found = chapters.get(title);
-    assert.ok(found, `there is no chapter ${title}`);
-    return found;
+    const playedChapter = chapters.get(title);
+    assert.ok(playedChapter, `there is no chapter ${title}`);
+    return playedChapter;
   };
   const everywhere = (document: string) => nodeNames.map(() => document);
-  const ready = ({ conditions }: Chapter) => conditions.find((one) => one.startsWith("Ready="));
+  const ready = ({ conditions }: Chapter) =>
+    conditions.find((condition) => condition.startsWith("Ready="));
 
   test("HD: creates the objects in the order of the drawing when the Secret is created", () => {
     const { writes } = chapter("create");

@@ -7,7 +7,7 @@ test("when ten of 100 clusters are broken, serves the other 90, is not Ready, an
   await using fleet = await startAilingFleet();
   await fleet.untilServed();
   const conditions = fleet.status()?.conditions ?? [];
-  const is = (type: string) => conditions.find((one) => one.type === type)?.status;
+  const is = (type: string) => conditions.find((condition) => condition.type === type)?.status;
   assert.deepEqual([is("Ready"), is("Stalled")], ["False", "False"]);
   for (const [at, name] of fleet.names.entries())
     if (at % 10 !== 0) {

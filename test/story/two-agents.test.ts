@@ -32,20 +32,20 @@ test(
   { skip },
   async (t) => {
     const { node, systemd, start, locks } = await place(t);
-    await using one = await start();
+    await using first = await start();
     await using other = await start();
     // Neither agent has created the folder of the lock yet.
-    for (const agent of [one, other]) await agent.shows("5nn", "GPS20");
+    for (const agent of [first, other]) await agent.shows("5nn", "GPS20");
     node.mount(1, secret);
     const isReady = async (agent: AgentProcess) => (await agent.probe()).status === 200;
     const waits = async (agent: AgentProcess) => (await agent.probe()).body.startsWith("GPS205 ");
     const shared = async () =>
-      ((await isReady(one)) && (await waits(other))) ||
-      ((await isReady(other)) && (await waits(one)));
-    assert.ok(await inTime(shared, 30_000), `${one.output}\n${other.output}`);
+      ((await isReady(first)) && (await waits(other))) ||
+      ((await isReady(other)) && (await waits(first)));
+    assert.ok(await inTime(shared, 30_000), `${first.output}\n${other.output}`);
     assert.equal(systemd.restartCalls, 1);
     assert.equal(locks().length, 1);
-    const [holder, waiting] = (await isReady(one)) ? [one, other] : [other, one];
+    const [holder, waiting] = (await isReady(first)) ? [first, other] : [other, first];
     assert.equal(await holder.end("SIGTERM"), 0);
     await waiting.shows(200, "GPS200");
     assert.equal(systemd.restartCalls, 1);
@@ -93,9 +93,9 @@ test("removes unfinished files of a killed agent", { skip }, async (t) => {
     await killed.shows(200, "GPS200");
   }
   const names = ["config.json.staged", `${previousPrefix}${"0".repeat(64)}`];
-  const left = names.map((name) => join(node.folder, name));
-  for (const file of left) writeFileSync(file, "{}");
+  const leftovers = names.map((name) => join(node.folder, name));
+  for (const file of leftovers) writeFileSync(file, "{}");
   await using next = await start();
   await next.shows(200, "GPS200");
-  for (const file of left) assert.ok(!existsSync(file), file);
+  for (const file of leftovers) assert.ok(!existsSync(file), file);
 });

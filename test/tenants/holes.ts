@@ -35,15 +35,15 @@ export function holesTests(rig: () => Rig): void {
     );
     const forms = [planted, base64(planted)];
     assert.ok(
-      forms.some((one) => open.includes(one)),
+      forms.some((form) => open.includes(form)),
       "etcd has plain text without the configuration",
     );
     const log = readFileSync(tenant.cluster.auditLog, "utf8");
     assert.ok(log.includes("planted-in-a-map"), "the log has bodies");
     assert.ok(log.includes('"resource":"syncsecrets"'), "the log has SyncSecrets");
-    for (const one of forms) {
-      assert.ok(!sealed.includes(one));
-      assert.ok(!log.includes(one));
+    for (const form of forms) {
+      assert.ok(!sealed.includes(form));
+      assert.ok(!log.includes(form));
     }
     await tenant.cluster.kubectl("delete", "configmap", "seen");
   });

@@ -33,15 +33,15 @@ function disturbed(api: Api, { before, after }: Wrapped): Api {
     ...api,
     async create<T>(path: string, body: object) {
       await before?.("create", path);
-      const made = await api.create<T>(path, body);
+      const created = await api.create<T>(path, body);
       await after?.("create", path);
-      return made;
+      return created;
     },
     async replace<T>(path: string, body: object) {
       await before?.("replace", path);
-      const made = await api.replace<T>(path, body);
+      const replaced = await api.replace<T>(path, body);
       await after?.("replace", path);
-      return made;
+      return replaced;
     },
     async remove(path, ...how) {
       await before?.("remove", path);
@@ -55,22 +55,24 @@ function disturbed(api: Api, { before, after }: Wrapped): Api {
  * Returns a function that runs each side once, and adds the result of each reconcile to `results`.
  */
 function sides({ tenant, management }: Rig, how: Wrapped, results: Result[] = []) {
-  const [here, there] = [clientOf(tenant), clientOf(management)].map((api) => disturbed(api, how));
-  assert.ok(here && there);
+  const [here, managementClient] = [clientOf(tenant), clientOf(management)].map((api) =>
+    disturbed(api, how),
+  );
+  assert.ok(here && managementClient);
   const metrics = {
     registry: undefined as never,
-    looked: (_: string, one: Result) => void results.push(one),
+    looked: (_: string, result: Result) => void results.push(result),
   };
   const engines = [
     new Engine(
-      tenantSide({ home: here, management: there, namespace: "tenant-a" }),
+      tenantSide({ home: here, management: managementClient, namespace: "tenant-a" }),
       silent,
       metrics,
     ),
-    new Engine(managementSide(there, "tenant-a"), silent, metrics),
+    new Engine(managementSide(managementClient, "tenant-a"), silent, metrics),
   ];
   return async () => {
-    for (const one of engines) await one.run();
+    for (const engine of engines) await engine.run();
   };
 }
 
@@ -110,14 +112,14 @@ async function withdraw({ tenant }: Rig): Promise<void> {
 const isGone =
   ({ tenant, management }: Rig) =>
   async () => {
-    const there = [`${objects}/tenant-a/syncsecrets`, "/api/v1/namespaces/tenant-a/secrets"];
+    const paths = [`${objects}/tenant-a/syncsecrets`, "/api/v1/namespaces/tenant-a/secrets"];
     const lists = await Promise.all(
-      there.map((path) => management.api.get<{ items: readonly KubernetesObject[] }>(path)),
+      paths.map((path) => management.api.get<{ items: readonly KubernetesObject[] }>(path)),
     );
-    const left = lists.flatMap((list) => list?.items ?? []);
+    const remaining = lists.flatMap((list) => list?.items ?? []);
     // Only the Secret to which the tenant's token is bound is allowed to remain, because this
     // Secret belongs to no copy.
-    const none = left.every(({ metadata }) => metadata?.name === tenantBound);
+    const none = remaining.every(({ metadata }) => metadata?.name === tenantBound);
     return none && (await objectIn(tenant, name)) === undefined;
   };
 
@@ -188,7 +190,7 @@ export function killTests(rig: () => Rig): void {
       await drive(run, holds(on, word));
     }
     assert.equal(met.size, 3, "the tenant's object, its copy, the Secret");
-    assert.ok(results.filter((one) => one === "conflict").length >= 6);
+    assert.ok(results.filter((result) => result === "conflict").length >= 6);
     const { metadata } = (await objectIn(on.tenant, name)) ?? {};
     assert.equal(metadata?.labels?.["contender"], "2");
     await withdraw(on);

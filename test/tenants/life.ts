@@ -67,8 +67,8 @@ export function lifeTests(rig: () => Rig): void {
     await tenant.cluster.apply(...declared);
     for (const [type, data] of types) {
       const isToken = type.endsWith("token");
-      const wanted = { data: encoded(data), type: isToken ? "Opaque" : type };
-      const secret = await untilSecret(tenant, management, nameOf(type), wanted);
+      const expected = { data: encoded(data), type: isToken ? "Opaque" : type };
+      const secret = await untilSecret(tenant, management, nameOf(type), expected);
       const { annotations = {} } = secret.metadata ?? {};
       assert.equal(annotations["globalpullsecret.io/original-type"], isToken ? type : undefined);
       assert.ok(Object.keys(annotations).every((name) => !name.includes("kubernetes.io/")));
@@ -81,14 +81,14 @@ export function lifeTests(rig: () => Rig): void {
     const type = "kubernetes.io/dockerconfigjson";
     const declared = { type, stringData: { ".dockerconfigjson": login } } as const;
     await tenant.cluster.apply(syncSecret("login", declared));
-    const wanted = { type, data: { ".dockerconfigjson": base64(login) } };
-    const secret = await untilSecret(tenant, management, "login", wanted);
+    const expected = { type, data: { ".dockerconfigjson": base64(login) } };
+    const secret = await untilSecret(tenant, management, "login", expected);
     const bytes = Buffer.from(secret.data?.[".dockerconfigjson"] ?? "", "base64");
     const read = readAsKubelet(bytes);
     assert.ok(read.ok);
-    const [[found] = []] = match(read.entries, "registry.example.com/shop/app").tries;
-    assert.equal(found?.username.toString(), "robot");
-    assert.equal(found?.password.toString(), "planted-5");
+    const [[entry] = []] = match(read.entries, "registry.example.com/shop/app").tries;
+    assert.equal(entry?.username.toString(), "robot");
+    assert.equal(entry?.password.toString(), "planted-5");
     assert.ok(!output().includes("planted-5"));
   });
 
@@ -134,20 +134,20 @@ export function lifeTests(rig: () => Rig): void {
       },
     ]);
     const digest = createHash("sha256").update(name).digest("hex").slice(0, 8);
-    for (const one of [copy?.metadata, secret.metadata]) {
-      assert.deepEqual(one?.labels, {
+    for (const metadata of [copy?.metadata, secret.metadata]) {
+      assert.deepEqual(metadata?.labels, {
         "app.kubernetes.io/managed-by": "global-pull-secret-sync",
         "globalpullsecret.io/origin-name": `${name.slice(0, 54)}-${digest}`,
         "globalpullsecret.io/origin-namespace": "default",
       });
-      assert.partialDeepStrictEqual(one?.annotations, {
+      assert.partialDeepStrictEqual(metadata?.annotations, {
         "globalpullsecret.io/origin-name": name,
         "globalpullsecret.io/origin-namespace": "default",
       });
-      assert.equal(one?.annotations?.["planted-annotation"], undefined);
+      assert.equal(metadata?.annotations?.["planted-annotation"], undefined);
     }
     const selector = `globalpullsecret.io/origin-namespace=default`;
-    const found = await management.cluster.kubectl(
+    const secretNames = await management.cluster.kubectl(
       "get",
       "secret",
       "-A",
@@ -156,7 +156,7 @@ export function lifeTests(rig: () => Rig): void {
       "-l",
       selector,
     );
-    assert.equal(found.trim(), `secret/${secret.metadata?.name}`);
+    assert.equal(secretNames.trim(), `secret/${secret.metadata?.name}`);
     // Removes the test's own finalizer, so that the product can finish the deletion.
     const its = ["syncsecret", name, "--type=json", "-p"];
     const at = object.metadata.finalizers?.indexOf("planted.example/finalizer") ?? 0;
@@ -170,8 +170,8 @@ export function lifeTests(rig: () => Rig): void {
     await tenant.cluster.apply(syncSecret("one", { stringData: { a: "1" } }));
     await untilSecret(tenant, management, "one", { data: { a: base64("1") } });
     await tenant.cluster.apply(syncSecret("one", { stringData: { a: "2" }, data: { b: "eA==" } }));
-    const wanted = { data: { a: base64("2"), b: "eA==" } };
-    const before = await untilSecret(tenant, management, "one", wanted);
+    const expected = { data: { a: base64("2"), b: "eA==" } };
+    const before = await untilSecret(tenant, management, "one", expected);
     await untilReason(tenant, "one", "Synced");
     const since = new Date().toISOString();
     // Moves a key from stringData to data, which changes no content.

@@ -20,7 +20,7 @@ import {
 } from "./sync.ts";
 
 const planted = "planted-1";
-const wanted = { data: { a: base64(planted) } };
+const expected = { data: { a: base64(planted) } };
 const wrapped = syncSecret("wrapped", { stringData: { a: planted } });
 
 /** Runs a recipe, and asserts that its output does not contain the Secret's value. */
@@ -70,7 +70,7 @@ export function recipeTests(rig: () => Rig): void {
       assert.match(reported, /^GPS466: .*403 Forbidden.*ResourceQuota/);
       assert.match(reported, /^\{.*"name":"wrapped".*"msg":"GPS466: /m);
     }
-    await untilSecret(tenant, management, "wrapped", wanted);
+    await untilSecret(tenant, management, "wrapped", expected);
     assert.match(
       await ask(on, recipes().notThere),
       /^Secret [-0-9a-f]+ has the declared content\n/,
@@ -95,7 +95,7 @@ export function recipeTests(rig: () => Rig): void {
       assert.doesNotMatch(reported, /^namespace\/tenant-a$/m);
       assert.match(reported, /^\{.*"namespace":"tenant-a".*no longer a tenant's namespace/m);
     }
-    await untilSecret(tenant, management, "wrapped", wanted);
+    await untilSecret(tenant, management, "wrapped", expected);
     await untilReason(tenant, "wrapped", "Synced");
     const well = await ask(on, recipes().noSecret);
     assert.match(well, /^[-0-9a-f]{36} +wrapped +Secret [-0-9a-f]+ has the declared content$/m);
@@ -113,7 +113,7 @@ export function recipeTests(rig: () => Rig): void {
       // `kubectl auth can-i` exits with 1 if the answer is no.
       await assert.rejects(ask(on, recipes().noSecret), /^namespace\/tenant-a\n(.|\n)*^no\b/m);
     }
-    await untilSecret(tenant, management, "wrapped", wanted);
+    await untilSecret(tenant, management, "wrapped", expected);
     await using _full = await fill(management, "Secret");
     await tenant.cluster.apply(syncSecret("second", { stringData: { a: planted } }));
     await untilReason(tenant, "second", "Refused");
@@ -129,7 +129,7 @@ export function recipeTests(rig: () => Rig): void {
     const { management, tenant } = on;
     on.start();
     await tenant.cluster.apply(wrapped);
-    await untilSecret(tenant, management, "wrapped", wanted);
+    await untilSecret(tenant, management, "wrapped", expected);
     await untilReason(tenant, "wrapped", "Synced");
     assert.match(await ask(on, recipes().notFollowing), /^wrapped +1 +1 +Synced$/m);
     await on.stop();
@@ -146,7 +146,7 @@ export function recipeTests(rig: () => Rig): void {
     const { management, tenant } = on;
     on.start();
     await tenant.cluster.apply(wrapped);
-    const secret = await untilSecret(tenant, management, "wrapped", wanted);
+    const secret = await untilSecret(tenant, management, "wrapped", expected);
     const row = new RegExp(`tenant-a +${secret.metadata?.name}.* default +wrapped\n`);
     assert.match(await ask(on, recipes().whose), row);
     const [ownerless, strays] = blocksBelow("### Orphans");

@@ -29,15 +29,15 @@ export async function startRig(): Promise<Rig> {
     tenant,
     access,
     programs,
-    output: () => ended + programs.map((one) => one.output()).join(""),
+    output: () => ended + programs.map((program) => program.output()).join(""),
     start() {
       if (programs.length > 0) return;
       programs.push(startManagementSide(management), startTenantSide(tenant, access));
     },
     async stop(how) {
-      for (const one of programs.splice(0)) {
-        await (how === "killed" ? one.kill() : one[Symbol.asyncDispose]());
-        ended += one.output();
+      for (const program of programs.splice(0)) {
+        await (how === "killed" ? program.kill() : program[Symbol.asyncDispose]());
+        ended += program.output();
       }
       if (how !== "killed") return;
       // Deletes the Leases, because the next processes would otherwise wait until the killed

@@ -73,8 +73,8 @@ export function rightsTests(rig: () => Rig): void {
     start();
     await grant(management, "tenant-b");
     await tenant.cluster.apply(syncSecret("one", { stringData: { a: "1" } }));
-    const wanted = { data: { a: base64("1") } };
-    const secret = await untilSecret(tenant, management, "one", wanted);
+    const expected = { data: { a: base64("1") } };
+    const secret = await untilSecret(tenant, management, "one", expected);
     const uid = (await objectIn(tenant, "one"))?.metadata.uid ?? "";
     const account = apiOf(access);
     for (const [verb, path] of forbidden) {
@@ -143,20 +143,20 @@ export function rightsTests(rig: () => Rig): void {
     assert.ok(!(await can("deletecollection", "secrets", "tenant-a")));
     const its = "global-pull-secret-sync-management";
     const all = await granted(management, account);
-    const tenants = all.filter((one) => !one.includes(" kube-system/") && one.includes("/*"));
-    const places = new Set(tenants.map((one) => one.replace(/^.* (.*)\/\*$/, "$1")));
+    const tenants = all.filter((right) => !right.includes(" kube-system/") && right.includes("/*"));
+    const places = new Set(tenants.map((right) => right.replace(/^.* (.*)\/\*$/, "$1")));
     assert.ok(places.has("tenant-a") && places.has("tenant-b"), [...places].join());
-    const there = [
+    const tenantRights = [
       ...(rights["secrets"] ?? []).map((verb) => `${verb} secrets`),
       ...["get", "list", "watch", "patch"].map((verb) => `${verb} ${syncSecrets}`),
       `patch ${syncSecrets}/status`,
       `update ${syncSecrets}/finalizers`,
       "create events",
     ];
-    const each = [...places].flatMap((place) => there.map((one) => `${one} ${place}/*`));
+    const each = [...places].flatMap((place) => tenantRights.map((right) => `${right} ${place}/*`));
     assert.deepEqual(tenants.toSorted(), each.toSorted());
     assert.deepEqual(
-      all.filter((one) => !tenants.includes(one)).toSorted(),
+      all.filter((right) => !tenants.includes(right)).toSorted(),
       [
         ...leases(its),
         ...["get", "list", "watch"].map((verb) => `${verb} namespaces *`),

@@ -25,7 +25,7 @@ before(async () => {
 });
 after(async () => {
   await shared?.stop();
-  for (const one of [shared?.management, shared?.tenant]) one?.cluster.down();
+  for (const side of [shared?.management, shared?.tenant]) side?.cluster.down();
 });
 // Each test begins and ends without objects.
 afterEach(async () => {

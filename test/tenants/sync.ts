@@ -177,13 +177,13 @@ export async function untilSecret(
   tenant: Tenant,
   management: Management,
   name: string,
-  wanted: Readonly<{ data: Readonly<Record<string, string>>; type?: string }>,
+  expected: Readonly<{ data: Readonly<Record<string, string>>; type?: string }>,
   namespace?: string,
 ): Promise<V1Secret> {
-  const { data, type = "Opaque" } = wanted;
+  const { data, type = "Opaque" } = expected;
   const reported = (kind: string | undefined, all: object) =>
     JSON.stringify([kind, Object.entries(all).toSorted(([a], [b]) => (a < b ? -1 : 1))]);
-  const found = async () => {
+  const readSecret = async () => {
     const { status } = (await objectIn(tenant, name, namespace)) ?? {};
     return status?.secretName === undefined
       ? undefined
@@ -192,7 +192,7 @@ export async function untilSecret(
   return await until(
     `the Secret of ${name} is there`,
     async () => {
-      const secret = await found();
+      const secret = await readSecret();
       return secret && reported(secret.type, secret.data ?? {}) === reported(type, data) && secret;
     },
     { timeout: 60_000, seen: async () => JSON.stringify(await objectIn(tenant, name, namespace)) },

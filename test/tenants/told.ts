@@ -31,10 +31,10 @@ async function metricsOf(program: Program) {
 
 /** Both programs, with the namespace of their SyncSecrets and the noun for what they make. */
 function sidesOf({ programs }: Rig) {
-  const [there, here] = programs;
-  assert.ok(there && here);
+  const [managementProgram, here] = programs;
+  assert.ok(managementProgram && here);
   return [
-    { program: there, namespace: "tenant-a", noun: "Secret" },
+    { program: managementProgram, namespace: "tenant-a", noun: "Secret" },
     { program: here, namespace: "default", noun: "copy" },
   ] as const;
 }
@@ -91,14 +91,14 @@ export function reportedTests(rig: () => Rig): void {
       );
       assert.equal(
         count(seconds, its),
-        results.reduce((sum, one) => sum + one),
+        results.reduce((sum, amount) => sum + amount),
       );
       const sum = count(seconds.replace(/count$/, "sum"), its);
       assert.ok(sum > 0 && sum < 60 * count(seconds, its), `${sum} s`);
       const logged = () =>
         linesOf(program)
-          .filter((one) => one["namespace"] === namespace && one["name"] !== undefined)
-          .map((one) => one["msg"]);
+          .filter((line) => line["namespace"] === namespace && line["name"] !== undefined)
+          .map((line) => line["msg"]);
       for (const said of [
         `the ${noun} is created`,
         `the ${noun} is updated`,

@@ -153,7 +153,7 @@ export function troubleTests(rig: () => Rig): void {
     await management.cluster.startApiServer();
     await until("the change arrives", async () => {
       // Starts the programs again, like a kubelet, because a side that has lost its Lease ends.
-      if (!programs.every((one) => one.runs())) {
+      if (!programs.every((program) => program.runs())) {
         await stop("killed");
         start();
       }
@@ -187,8 +187,8 @@ export function troubleTests(rig: () => Rig): void {
       await until(`the log reports that ${name} is a copy`, () => reported(name).length > 0);
     const all = ["get", "syncsecrets", "-n", "tenant-a", "-o", "name"];
     const names = (await management.cluster.kubectl(...all)).trim().split("\n");
-    const wanted = [copy, own].map((name) => `syncsecret.globalpullsecret.io/${name}`);
-    assert.deepEqual(names.toSorted(), wanted.toSorted());
+    const expected = [copy, own].map((name) => `syncsecret.globalpullsecret.io/${name}`);
+    assert.deepEqual(names.toSorted(), expected.toSorted());
     const { finalizers } = (await objectIn(management, copy, "tenant-a"))?.metadata ?? {};
     assert.equal(finalizers, undefined);
     await management.cluster.kubectl("delete", "syncsecret", "own", "--timeout=60s");
@@ -199,11 +199,11 @@ export function troubleTests(rig: () => Rig): void {
     await stop();
     start();
     await until("the first processes write", () =>
-      programs.every((one) => one.output().includes("this controller writes")),
+      programs.every((program) => program.output().includes("this controller writes")),
     );
-    await using one = startManagementSide(management);
+    await using managementStandby = startManagementSide(management);
     await using two = startTenantSide(tenant, access);
-    const others = [one, two];
+    const others = [managementStandby, two];
     await until("both second processes stand by", () =>
       others.every((other) => other.output().includes("standby: another")),
     );

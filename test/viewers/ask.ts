@@ -29,7 +29,7 @@ async function build(): Promise<string> {
 
 /** Returns the judgements in the order of the objects. */
 export async function ask(objects: readonly object[]): Promise<readonly ViewerJudgement[]> {
-  const input = objects.map((one) => JSON.stringify(one)).join("\n");
+  const input = objects.map((object) => JSON.stringify(object)).join("\n");
   const output = await run([await build(), script], { input });
   return output
     .trimEnd()

@@ -75,12 +75,12 @@ const fleets: readonly (readonly [
 test("Argo CD and kstatus judge a FleetSecret as good only if every selected cluster has the Secret of the current spec", async () => {
   const objects = fleets.map(([, states, , , more]) => {
     const clusters = states.map((state, at) => ({ name: `c${at}`, state }));
-    const found = { clusters, version: "1", stalled: undefined, paused: false, warnings: [] };
+    const findings = { clusters, version: "1", stalled: undefined, paused: false, warnings: [] };
     return {
       apiVersion: "globalpullsecret.io/v1alpha1",
       kind: "FleetSecret",
       metadata: { name: "one", namespace: "kube-system", generation: 3 },
-      status: statusOf({ generation: 3, now: new Date(), ...found, ...more }),
+      status: statusOf({ generation: 3, now: new Date(), ...findings, ...more }),
     };
   });
   const verdicts = (await ask(objects)).map(({ kstatus: is, health }, at) => [

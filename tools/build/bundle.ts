@@ -87,7 +87,7 @@ export async function freshBundle(): Promise<string[]> {
  */
 export async function bundles(): Promise<Bundle[]> {
   const executable = "#!/usr/bin/env node";
-  const made = [
+  const built = [
     ...(await bundleFor("node24", onNodes)),
     ...(await bundleFor("node24", shared)),
     ...(await bundleFor("node20", plugins, executable)),
@@ -95,18 +95,18 @@ export async function bundles(): Promise<Bundle[]> {
   for (const name of Object.keys(programs))
     replace(bundlePath(name), `require("./programs.cjs").programs["${name}"]();\n`);
   replace(`dist/${plugin}`, launcher, 0o755);
-  replace("dist/LICENSES.txt", licensesOf(new Set(made.flatMap((one) => [...one.packages]))));
-  const sources = new Set(made.flatMap((one) => [...one.sources]));
+  replace("dist/LICENSES.txt", licensesOf(new Set(built.flatMap((entry) => [...entry.packages]))));
+  const sources = new Set(built.flatMap((entry) => [...entry.sources]));
   const others = ["package-lock.json", ...globSync("tools/build/*.ts"), `dist/${plugin}`];
-  replace(stamp, stampOf([...made.map(({ path }) => path), ...others, ...sources]));
-  return made;
+  replace(stamp, stampOf([...built.map(({ path }) => path), ...others, ...sources]));
+  return built;
 }
 
 /**
  * esbuild rewrites syntax that `target` lacks. Tests (test/plugin) find missing library functions.
  */
-async function bundleFor(target: string, wanted: Programs, firstLine = ""): Promise<Bundle[]> {
-  const entries = Object.entries(wanted).filter(([, entry]) => existsSync(entry));
+async function bundleFor(target: string, selected: Programs, firstLine = ""): Promise<Bundle[]> {
+  const entries = Object.entries(selected).filter(([, entry]) => existsSync(entry));
   const { outputFiles, metafile } = await build({
     entryPoints: Object.fromEntries(entries),
     outdir: "dist",

@@ -26,7 +26,7 @@ const table: readonly (readonly [string, (source: string, built: string) => void
 for (const [when, change, expected] of table)
   test(`builds ${expected ? "nothing" : "again"} when ${when}`, (t) => {
     const folder = temporary(t);
-    const [source, built, record] = ["a.ts", "a.cjs", "stamp"].map((one) => join(folder, one));
+    const [source, built, record] = ["a.ts", "a.cjs", "stamp"].map((name) => join(folder, name));
     assert.ok(source !== undefined && built !== undefined && record !== undefined);
     assert.equal(isCurrent(record), false);
     for (const path of [source, built]) writeFileSync(path, path);

@@ -147,9 +147,12 @@ async function run(name: string, files: readonly string[]): Promise<boolean> {
 }
 
 const files = chosen();
-const given: NodeJS.ProcessEnv = { ...process.env, ...(tier === "all" && { SEED: String(seed) }) };
+const environment: NodeJS.ProcessEnv = {
+  ...process.env,
+  ...(tier === "all" && { SEED: String(seed) }),
+};
 for (const choice of choices)
-  if (given[choice]) process.stdout.write(`${choice}=${given[choice]}\n`);
+  if (environment[choice]) process.stdout.write(`${choice}=${environment[choice]}\n`);
 if (tier !== "test") {
   const { freshBundle } = await import("./bundle.ts");
   const { setUp } = await import("#test/cluster/setup.ts");

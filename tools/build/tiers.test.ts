@@ -45,9 +45,9 @@ test("assigns at least one file to every shard, and each file of test:all to a k
 });
 
 test("shows every promise of the core in test:cluster, except the promise about imports", () => {
-  const tests = allTests().filter((one) => one.tier === "cluster");
+  const tests = allTests().filter((testCase) => testCase.tier === "cluster");
   const shown = new Set(tests.flatMap(({ name }) => shownBy(name)));
-  const missing = Object.keys(promises).filter((one) => one.startsWith("H") && !shown.has(one));
+  const missing = Object.keys(promises).filter((key) => key.startsWith("H") && !shown.has(key));
   assert.deepEqual(missing, [withoutCluster]);
 });
 

@@ -25,33 +25,33 @@ test("generates types with exactly the fields of the CRDs", () => {
 
 test("limits every text and every list as the CRDs do", () => {
   const all = both.flatMap(([, definition]) => fieldsOf(definition));
-  const unbounded = all.flatMap(({ path, schema: one }) => {
-    const known = path === "apiVersion" || path === "kind" || one.enum !== undefined;
-    const isText = one.type === "string" || one["x-kubernetes-int-or-string"] === true;
-    if (isText && !known && one.maxLength === undefined) return [`${path}: maxLength`];
-    return one.type === "array" && one.maxItems === undefined ? [`${path}: maxItems`] : [];
+  const unbounded = all.flatMap(({ path, schema: field }) => {
+    const isBounded = path === "apiVersion" || path === "kind" || field.enum !== undefined;
+    const isText = field.type === "string" || field["x-kubernetes-int-or-string"] === true;
+    if (isText && !isBounded && field.maxLength === undefined) return [`${path}: maxLength`];
+    return field.type === "array" && field.maxItems === undefined ? [`${path}: maxItems`] : [];
   });
   assert.deepEqual(unbounded, []);
 });
 
 test("declares for every list how it is merged, and describes every field", () => {
-  for (const { path, schema: one } of both.flatMap(([, all]) => fieldsOf(all))) {
-    if (one.type === "array") assert.ok(one["x-kubernetes-list-type"], path);
-    const items = path.endsWith("[]") && one.type !== "object";
-    if (path !== "metadata" && !items) assert.match(one.description ?? "", /^\S.*\.$/, path);
+  for (const { path, schema: field } of both.flatMap(([, all]) => fieldsOf(all))) {
+    if (field.type === "array") assert.ok(field["x-kubernetes-list-type"], path);
+    const items = path.endsWith("[]") && field.type !== "object";
+    if (path !== "metadata" && !items) assert.match(field.description ?? "", /^\S.*\.$/, path);
   }
 });
 
 test("the controller and the API server use the same defaults", () => {
   const filled = fieldsOf(schema)
-    .filter(({ path, schema: one }) => /^spec\.[\w.]+$/.test(path) && one.type !== "object")
-    .map(({ path, schema: one }) => [path, one.default]);
+    .filter(({ path, schema: field }) => /^spec\.[\w.]+$/.test(path) && field.type !== "object")
+    .map(({ path, schema: field }) => [path, field.default]);
   const delivery = { ...defaults.delivery, credentialProvider: providerDefaults };
-  const known = Object.fromEntries(filled) as Record<string, unknown>;
+  const defaultsByPath = Object.fromEntries(filled) as Record<string, unknown>;
   const said = (value: unknown, path: string): void => {
     if (typeof value !== "object" || value === null || Array.isArray(value))
-      assert.deepEqual(value, known[path], path);
-    else for (const [name, one] of Object.entries(value)) said(one, `${path}.${name}`);
+      assert.deepEqual(value, defaultsByPath[path], path);
+    else for (const [name, member] of Object.entries(value)) said(member, `${path}.${name}`);
   };
   said({ ...defaults, delivery }, "spec");
 });
@@ -59,7 +59,7 @@ test("the controller and the API server use the same defaults", () => {
 test("finds a default for every field of spec, except names that only the user knows and the options of one delivery mode", () => {
   const without = fieldsOf(schema)
     .filter(({ path }) => path.startsWith("spec") && !path.endsWith("[]"))
-    .filter(({ schema: one }) => one.default === undefined);
+    .filter(({ schema: field }) => field.default === undefined);
   assert.deepEqual(
     without.map(({ path }) => path),
     [
@@ -75,8 +75,8 @@ test("finds a default for every field of spec, except names that only the user k
 function pathsOf(value: unknown, path = ""): readonly string[] {
   if (typeof value !== "object" || value === null || path === "metadata") return [path];
   if (Array.isArray(value)) return [path, ...pathsOf(value[0], `${path}[]`)];
-  const below = Object.entries(value).flatMap(([name, one]) =>
-    pathsOf(one, path === "" ? name : `${path}.${name}`),
+  const below = Object.entries(value).flatMap(([name, member]) =>
+    pathsOf(member, path === "" ? name : `${path}.${name}`),
   );
   return [path, ...below];
 }

@@ -80,7 +80,7 @@ export const syncTypes = (): string => typesOf(syncCrdFile, syncNames);
 function typesOf(file: string, names: Readonly<Record<string, string>>): string {
   const crd = ourCrd(file);
   const { schema, apiVersion } = onlyVersion(crd);
-  const objects = fieldsOf(schema).filter((one) => isObject(one) && one.path !== "metadata");
+  const objects = fieldsOf(schema).filter((field) => isObject(field) && field.path !== "metadata");
   for (const { path } of objects)
     if (names[path] === undefined)
       throw new Error(`${path}: name its type in tools/definition/api.ts`);
@@ -89,7 +89,7 @@ function typesOf(file: string, names: Readonly<Record<string, string>>): string 
     ([, name], at, all) => all.findIndex(([, other]) => other === name) === at,
   );
   const types = unlike.map(([path, name]) => {
-    const object = objects.find((one) => one.path === path);
+    const object = objects.find((candidate) => candidate.path === path);
     if (object === undefined)
       throw new Error(`${path}: is not an object of the CRD: tools/definition/api.ts`);
     return typeOf(name, object, names);
@@ -127,14 +127,14 @@ function typeOf(
   names: Readonly<Record<string, string>>,
 ): string {
   const required = new Set(schema.required);
-  const fields = Object.entries(schema.properties ?? {}).map(([field, one]) => {
+  const fields = Object.entries(schema.properties ?? {}).map(([field, property]) => {
     const below = path === "" ? field : `${path}.${field}`;
     const optional = required.has(field) ? "" : "?";
-    const line = `  ${field}${optional}: ${written(below, one, names)};`;
+    const line = `  ${field}${optional}: ${written(below, property, names)};`;
     // If a union is too long for a line, the formatter breaks it in this way.
     const broken = line.replace(": ", ":\n    | ").replaceAll('" | "', '"\n    | "');
-    const fits = line.length <= 100 || one.enum === undefined;
-    return `${comment(meaningOf(one), "  ")}${fits ? line : broken}\n`;
+    const fits = line.length <= 100 || property.enum === undefined;
+    return `${comment(meaningOf(property), "  ")}${fits ? line : broken}\n`;
   });
   return `${comment(meaningOf(schema), "")}export type ${name} = Readonly<{\n${fields.join("")}}>;\n`;
 }
@@ -142,7 +142,8 @@ function typeOf(
 /** The TypeScript type of a field. */
 function written(path: string, schema: Schema, names: Readonly<Record<string, string>>): string {
   if (schema["x-kubernetes-int-or-string"] === true) return "number | string";
-  if (schema.enum !== undefined) return schema.enum.map((one) => JSON.stringify(one)).join(" | ");
+  if (schema.enum !== undefined)
+    return schema.enum.map((choice) => JSON.stringify(choice)).join(" | ");
   if (schema.type === "array")
     return `readonly ${written(`${path}[]`, schema.items ?? {}, names)}[]`;
   if (schema.type === "integer") return "number";

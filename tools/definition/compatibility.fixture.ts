@@ -41,8 +41,8 @@ function narrowed(path: string, old: Schema, present: Schema): string[] {
   const is = (keyword: Keyword) => (present as Record<string, unknown>)[keyword];
   const text = (keyword: Keyword) => JSON.stringify(is(keyword)) ?? "none";
   const rules = (all: unknown) => ((all ?? []) as { rule: string }[]).map(({ rule }) => rule);
-  const known = rules(was("x-kubernetes-validations"));
-  const found = [
+  const oldRules = rules(was("x-kubernetes-validations"));
+  const problems = [
     ...fixed
       .filter((keyword) => JSON.stringify(was(keyword)) !== JSON.stringify(is(keyword)))
       .filter((keyword) => keyword !== "x-kubernetes-map-type" || !hasOneField(old))
@@ -57,11 +57,11 @@ function narrowed(path: string, old: Schema, present: Schema): string[] {
       .filter((name) => old.required?.includes(name) !== true)
       .map((name) => `${name} becomes required`),
     ...rules(is("x-kubernetes-validations"))
-      .filter((rule) => !known.includes(rule) && !isOfNewField(rule, old))
+      .filter((rule) => !oldRules.includes(rule) && !isOfNewField(rule, old))
       .map((rule) => `a rule is new: ${rule}`),
     ...lostValues(old.enum, present.enum),
   ];
-  return found.map((one) => `${path}: ${one}`);
+  return problems.map((problem) => `${path}: ${problem}`);
 }
 
 /** True if the rule is about a field that the old CRD lacks. No accepted object has that field. */
@@ -78,5 +78,7 @@ const bound = (value: unknown, none: number) => (typeof value === "number" ? val
 function lostValues(old: Schema["enum"], present: Schema["enum"]): string[] {
   if (present === undefined) return [];
   if (old === undefined) return ["is bound to a list of values"];
-  return old.filter((one) => !present.includes(one)).map((one) => `${one} is no longer a value`);
+  return old
+    .filter((choice) => !present.includes(choice))
+    .map((choice) => `${choice} is no longer a value`);
 }

@@ -15,7 +15,7 @@ import {
 const { schema } = onlyVersion(ourCrd());
 
 /** Returns our CRD after a change to the schema at `path`. */
-function changed(path: string, change: (one: Record<string, unknown>) => void): Schema {
+function changed(path: string, change: (field: Record<string, unknown>) => void): Schema {
   const copy = structuredClone(schema);
   let at = copy;
   for (const name of path.split(".")) {
@@ -30,64 +30,64 @@ function changed(path: string, change: (one: Record<string, unknown>) => void): 
 const table: readonly (readonly [
   sentence: string,
   path: string,
-  change: (one: Record<string, unknown>) => void,
+  change: (field: Record<string, unknown>) => void,
   said: RegExp | undefined,
 ])[] = [
   [
     "a removed field",
     "spec",
-    (one) => delete (one["properties"] as Record<string, unknown>)["rollout"],
+    (field) => delete (field["properties"] as Record<string, unknown>)["rollout"],
     /removed/,
   ],
   [
     "a field that becomes required",
     "spec",
-    (one) => (one["required"] = ["delivery"]),
+    (field) => (field["required"] = ["delivery"]),
     /^spec: delivery becomes required$/,
   ],
   [
     "a removed value",
     "spec.managementState",
-    (one) => (one["enum"] = ["Managed", "Paused"]),
+    (field) => (field["enum"] = ["Managed", "Paused"]),
     /Withdrawn is no longer a value/,
   ],
   [
     "another default",
     "spec.rollout.probation",
-    (one) => (one["default"] = "9s"),
+    (field) => (field["default"] = "9s"),
     /default changes to "9s"/,
   ],
   [
     "a list of values where none was before",
     "spec.rollout.probation",
-    (one) => (one["enum"] = ["5s"]),
+    (field) => (field["enum"] = ["5s"]),
     /bound to a list of values/,
   ],
-  ["a shorter list", "spec.sources", (one) => (one["maxItems"] = 15), /maxItems falls to 15/],
+  ["a shorter list", "spec.sources", (field) => (field["maxItems"] = 15), /maxItems falls to 15/],
   [
     "a higher least number",
     "spec.sources[].priority",
-    (one) => (one["minimum"] = 0),
+    (field) => (field["minimum"] = 0),
     /minimum rises to 0/,
   ],
   [
     "another type",
     "spec.sources[].priority",
-    (one) => (one["type"] = "string"),
+    (field) => (field["type"] = "string"),
     /type changes to "string"/,
   ],
-  ["a pattern", "spec.sources[].name", (one) => (one["pattern"] = "^a"), /pattern changes/],
+  ["a pattern", "spec.sources[].name", (field) => (field["pattern"] = "^a"), /pattern changes/],
   [
     "a rule",
     "spec.sources[].name",
-    (one) => (one["x-kubernetes-validations"] = [{ rule: "self != 'b'" }]),
+    (field) => (field["x-kubernetes-validations"] = [{ rule: "self != 'b'" }]),
     /a rule is new: self != 'b'/,
   ],
   [
     "a rule about an existing field",
     "spec.rollout",
-    (one) =>
-      (one["x-kubernetes-validations"] = [
+    (field) =>
+      (field["x-kubernetes-validations"] = [
         { rule: "!has(self.probation) || self.maxFailures > 0" },
       ]),
     /a rule is new: !has\(self.probation\)/,
@@ -95,50 +95,50 @@ const table: readonly (readonly [
   [
     "a rule about a new field",
     "spec.rollout",
-    (one) => {
-      Object.assign(one["properties"] as object, { more: { type: "string" } });
-      one["x-kubernetes-validations"] = [{ rule: "!has(self.more) || self.maxFailures > 0" }];
+    (field) => {
+      Object.assign(field["properties"] as object, { more: { type: "string" } });
+      field["x-kubernetes-validations"] = [{ rule: "!has(self.more) || self.maxFailures > 0" }];
     },
     undefined,
   ],
   [
     "another way to merge a list",
     "status.failures",
-    (one) => (one["x-kubernetes-list-type"] = "atomic"),
+    (field) => (field["x-kubernetes-list-type"] = "atomic"),
     /list-type changes/,
   ],
   [
     "another way to merge an object",
     "spec.rollout",
-    (one) => (one["x-kubernetes-map-type"] = "atomic"),
+    (field) => (field["x-kubernetes-map-type"] = "atomic"),
     /map-type changes/,
   ],
-  ["a longer list", "spec.sources", (one) => (one["maxItems"] = 32), undefined],
+  ["a longer list", "spec.sources", (field) => (field["maxItems"] = 32), undefined],
   [
     "a removed rule",
     "spec.sources[].name",
-    (one) => delete one["x-kubernetes-validations"],
+    (field) => delete field["x-kubernetes-validations"],
     undefined,
   ],
   [
     "an added field",
     "spec",
-    (one) => Object.assign(one["properties"] as object, { more: { type: "string" } }),
+    (field) => Object.assign(field["properties"] as object, { more: { type: "string" } }),
     undefined,
   ],
-  ["other words", "spec", (one) => (one["description"] = "Other words."), undefined],
+  ["other words", "spec", (field) => (field["description"] = "Other words."), undefined],
   [
     "an added value",
     "spec.managementState",
-    (one) => (one["enum"] as string[]).push("Frozen"),
+    (field) => (field["enum"] as string[]).push("Frozen"),
     undefined,
   ],
 ];
 for (const [sentence, path, change, said] of table)
   test(`treats ${sentence} as ${said === undefined ? "additive" : "refused"}`, () => {
-    const found = notAdditive(schema, changed(path, change));
-    if (said === undefined) assert.deepEqual(found, []);
-    else assert.match(found.join("\n"), said);
+    const problems = notAdditive(schema, changed(path, change));
+    if (said === undefined) assert.deepEqual(problems, []);
+    else assert.match(problems.join("\n"), said);
   });
 
 const git = (...argv: readonly string[]) =>

@@ -59,8 +59,8 @@ export function meaningOf({ description = "", default: standard }: Schema, quote
 
 /** The schema and all schemas below it, depth first. The path of an array's items is `path[]`. */
 export function fieldsOf(schema: Schema, path = ""): readonly Field[] {
-  const below = Object.entries(schema.properties ?? {}).flatMap(([name, one]) =>
-    fieldsOf(one, path === "" ? name : `${path}.${name}`),
+  const below = Object.entries(schema.properties ?? {}).flatMap(([name, property]) =>
+    fieldsOf(property, path === "" ? name : `${path}.${name}`),
   );
   const items = schema.items === undefined ? [] : fieldsOf(schema.items, `${path}[]`);
   return [{ path, schema }, ...below, ...items];

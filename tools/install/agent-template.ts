@@ -84,7 +84,7 @@ export function template(): AgentTemplate {
   const containers = Map.groupBy(
     specs
       .flatMap((spec) => spec.containers)
-      .map((one) => Object.assign({}, completedContainer, one)),
+      .map((container) => Object.assign({}, completedContainer, container)),
     ({ name }) => name,
   );
   const agent = containers.get(names.agentContainer) ?? [];
@@ -114,9 +114,9 @@ export function template(): AgentTemplate {
 /** The agents' pods for each mode and each choice of an installer. */
 function variants(): V1PodSpec[] {
   const parsed = parseConfig([]);
-  const made = parsed.ok && policyOf(parsed.value.installed, {});
-  if (made === false || !made.ok) throw new Error("the defaults are refused");
-  const { agent, rollout } = made.policy;
+  const result = parsed.ok && policyOf(parsed.value.installed, {});
+  if (result === false || !result.ok) throw new Error("the defaults are refused");
+  const { agent, rollout } = result.policy;
   const installed = {
     kubeletDirectory,
     appArmorProfile,
@@ -140,23 +140,23 @@ function variants(): V1PodSpec[] {
 function pins(objects: readonly object[], others: readonly string[]): Pins {
   const all = objects as readonly Fields[];
   const fields = [...new Set(all.flatMap(Object.keys))].filter((field) => !others.includes(field));
-  const sometimes = fields.filter((field) => all.some((one) => one[field] === undefined));
+  const sometimes = fields.filter((field) => all.some((object) => object[field] === undefined));
   if (sometimes.length > 0) throw new Error(`${sometimes.join(", ")}: some agents lack it`);
   return Object.fromEntries(
-    fields.toSorted().map((field) => [field, distinct(all.map((one) => one[field]))]),
+    fields.toSorted().map((field) => [field, distinct(all.map((object) => object[field]))]),
   );
 }
 
 /** The values, each with the fields that the API server adds, and without duplicates. */
 function distinct(values: readonly unknown[]): readonly unknown[] {
-  const texts = values.map((one) => JSON.stringify(completed(one)));
+  const texts = values.map((value) => JSON.stringify(completed(value)));
   return [...new Set(texts)].map((text) => JSON.parse(text) as unknown);
 }
 
 function completed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(completed);
   if (typeof value !== "object" || value === null) return value;
-  const fields = Object.entries(value).map(([name, one]) => [name, completed(one)] as const);
+  const fields = Object.entries(value).map(([name, member]) => [name, completed(member)] as const);
   return { ...("fieldPath" in value && { apiVersion: "v1" }), ...Object.fromEntries(fields) };
 }
 

@@ -41,9 +41,9 @@ test("gives every alert a description with an existing command", () => {
     const shown = Array.from(description.matchAll(/`kubectl ([^`]+)`/g), ([, line = ""]) => line);
     assert.ok(shown.length > 0, `${alert}: ${description}`);
     for (const line of shown) {
-      const [, one = "", two = ""] = /^pull-secret (\S+)(?: (\S+))?/.exec(line) ?? [];
-      if (one === "") continue;
-      const command = commands[`${one} ${two}`] ?? commands[one];
+      const [, firstWord = "", two = ""] = /^pull-secret (\S+)(?: (\S+))?/.exec(line) ?? [];
+      if (firstWord === "") continue;
+      const command = commands[`${firstWord} ${two}`] ?? commands[firstWord];
       assert.ok(command, `${alert}: ${line}`);
       for (const [, flag = ""] of line.matchAll(/ --([a-z][a-z-]*)/g))
         assert.ok(Object.hasOwn(command.flags, flag), `${alert}: ${line}`);
@@ -65,15 +65,21 @@ test("keeps the labels that name an alert's subject, and shows them in its descr
   let named = 0;
   for (const { alert, expr, description } of alerts) {
     const metrics = Array.from(expr.matchAll(/global_pull_secret_(\w+)/g), ([, name = ""]) => name);
-    const wanted = metrics.flatMap((metric) => naming[metric] ?? []);
-    const kept = Array.from(expr.matchAll(/ by \(([^)]*)\)/g), ([, list = ""]) => list.split(", "));
-    assert.deepEqual(kept.flat(), wanted, `${alert}: ${expr}`);
+    const expected = metrics.flatMap((metric) => naming[metric] ?? []);
+    const labelLists = Array.from(expr.matchAll(/ by \(([^)]*)\)/g), ([, list = ""]) =>
+      list.split(", "),
+    );
+    assert.deepEqual(labelLists.flat(), expected, `${alert}: ${expr}`);
     const shown = Array.from(
       description.matchAll(/\{\{ \$labels\.(\w+) \}\}/g),
       ([, it = ""]) => it,
     );
-    assert.deepEqual([...new Set(shown)].toSorted(), wanted.toSorted(), `${alert}: ${description}`);
-    named += wanted.length;
+    assert.deepEqual(
+      [...new Set(shown)].toSorted(),
+      expected.toSorted(),
+      `${alert}: ${description}`,
+    );
+    named += expected.length;
   }
   assert.equal(named, 7);
 });

@@ -67,7 +67,9 @@ export function textOf(bounds: Bounds): string {
         ...conditions,
       ],
       ...(variables && { variables: variables.map(onOneLine) }),
-      validations: validations.map((one) => Object.assign(onOneLine(one), { reason: "Forbidden" })),
+      validations: validations.map((validation) =>
+        Object.assign(onOneLine(validation), { reason: "Forbidden" }),
+      ),
     },
   };
   const paramRef = {
@@ -98,8 +100,8 @@ function ruleOf({ group, version = "v1", resources, operations, names: its }: Ru
 }
 
 /** Joins the lines of each text. The YAML writer folds a text only if it has no line breaks. */
-function onOneLine<One extends object>(one: One): One {
-  const folded = Object.entries(one).map(([name, text]) => [
+function onOneLine<One extends object>(fields: One): One {
+  const folded = Object.entries(fields).map(([name, text]) => [
     name,
     String(text).replaceAll(/\n\s*/g, " "),
   ]);

@@ -29,8 +29,8 @@ for (const [name, its] of Object.entries(bounds))
     assert.equal(policy?.kind, "ValidatingAdmissionPolicy");
     assert.equal(policy.spec.failurePolicy, "Fail");
     assert.deepEqual(binding?.spec.validationActions, ["Deny"]);
-    const wanted = policy.spec.paramKind && "Deny";
-    assert.equal(binding.spec.paramRef?.parameterNotFoundAction, wanted);
+    const expectedAction = policy.spec.paramKind && "Deny";
+    assert.equal(binding.spec.paramRef?.parameterNotFoundAction, expectedAction);
   });
 
 /** Resources that the account may write without a policy → the reason. */
@@ -42,7 +42,7 @@ const free: Readonly<Record<string, string>> = {
 test("limits each resource that the account's roles let it write", () => {
   type Rule = Readonly<{ apiGroups: string[]; resources: string[]; verbs: string[] }>;
   const named = ({ apiGroups, resources }: Omit<Rule, "verbs">) =>
-    apiGroups.flatMap((group) => resources.map((one) => `${group}/${one}`));
+    apiGroups.flatMap((group) => resources.map((resource) => `${group}/${resource}`));
   const writable = objectsOf(fileOf("base/rendered.yaml"))
     .filter(({ kind, metadata }) => kind.endsWith("Role") && metadata.name === account)
     .flatMap(({ rules }) => rules as Rule[])

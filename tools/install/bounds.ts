@@ -99,7 +99,7 @@ export const installed = {
 
 export const annotationOf = (flag: keyof typeof installed): string => `globalpullsecret.io/${flag}`;
 
-const given = (flag: keyof typeof installed): string =>
+const parameterOf = (flag: keyof typeof installed): string =>
   `params.metadata.?annotations[?'${annotationOf(flag)}'].orValue('${installed[flag]}')`;
 
 /**
@@ -133,7 +133,7 @@ const before = (list: string, element: string): string =>
  */
 const unnamed = (field: "labels" | "annotations", isOurs: string): string =>
   `variables.metadata.?${field}.orValue({}).filter(k, !(${isOurs}) &&
-!('\\n' + ${given(`agent-${field === "labels" ? "label" : "annotation"}`)} + '\\n').contains(
+!('\\n' + ${parameterOf(`agent-${field === "labels" ? "label" : "annotation"}`)} + '\\n').contains(
   '\\n' + k + '=' + variables.metadata.${field}[k] + '\\n') &&
 variables.oldMetadata.?${field}[?k] != optional.of(variables.metadata.${field}[k]))`;
 
@@ -149,7 +149,7 @@ const annotation = (flag: keyof typeof installed): string =>
 
 /** The agents' argument of this flag must have the installer's value. */
 const pinned = (flag: keyof typeof installed): Validation => ({
-  expression: `variables.arguments.all(a, (a + ' ').contains(' --${flag === "kubelet-unit" ? "unit" : flag} ' + ${given(flag)} + ' '))`,
+  expression: `variables.arguments.all(a, (a + ' ').contains(' --${flag === "kubelet-unit" ? "unit" : flag} ' + ${parameterOf(flag)} + ' '))`,
   message: `--${flag} is not as in ${annotation(flag)}`,
 });
 
@@ -184,10 +184,10 @@ const daemonSet: Bounds = {
     },
   ],
   variables: [
-    { name: "image", expression: given("agent-image") },
-    { name: "kubeletDirectory", expression: given("kubelet-directory") },
-    { name: "seLinuxType", expression: given("selinux-type") },
-    { name: "appArmorProfile", expression: given("apparmor-profile") },
+    { name: "image", expression: parameterOf("agent-image") },
+    { name: "kubeletDirectory", expression: parameterOf("kubelet-directory") },
+    { name: "seLinuxType", expression: parameterOf("selinux-type") },
+    { name: "appArmorProfile", expression: parameterOf("apparmor-profile") },
     {
       name: "appArmor",
       expression: `variables.appArmorProfile.startsWith('Localhost/') ?
@@ -300,8 +300,8 @@ variables.containers.all(c, c.?args.orValue([]).all(a, !a.contains(' ')))`,
       pinned,
     ),
     {
-      expression: `variables.arguments.all(a, (${given("healthz-address")} == '${installed["healthz-address"]}' ?
-  ${cel(loopback)} : [${given("healthz-address")}]).exists(address,
+      expression: `variables.arguments.all(a, (${parameterOf("healthz-address")} == '${installed["healthz-address"]}' ?
+  ${cel(loopback)} : [${parameterOf("healthz-address")}]).exists(address,
   a.contains(' --healthz-address ' + address + ' ')))`,
       message: `the address of healthz is not that of ${annotation("healthz-address")}`,
     },

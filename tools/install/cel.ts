@@ -19,9 +19,9 @@ export function literal(value: unknown, places: Places = {}): string {
   if (place !== undefined) return place;
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   const fields = Object.entries(value) as [string, unknown][];
-  const isMixed = new Set(fields.map(([, one]) => typeOf(one))).size > 1;
-  const texts = fields.map(([key, one]) => {
-    const text = literal(one, places);
+  const isMixed = new Set(fields.map(([, member]) => typeOf(member))).size > 1;
+  const texts = fields.map(([key, member]) => {
+    const text = literal(member, places);
     return [key, isMixed ? `dyn(${text})` : text] as const;
   });
   if (Array.isArray(value)) return `[${texts.map(([, text]) => text).join(", ")}]`;

@@ -12,13 +12,13 @@ type Row = readonly [path: string, value: string, description: string];
 
 /** One row for each value. Other pages list the fields of `policy` and `flags`. */
 function rowsOf({ properties = {} }: Described, values: unknown, above: string): readonly Row[] {
-  return Object.entries(properties).flatMap(([name, one]) => {
+  return Object.entries(properties).flatMap(([name, property]) => {
     const value = (values as Readonly<Record<string, unknown>> | undefined)?.[name];
     const path = `${above}${name}`;
-    const isGroup = one.properties !== undefined && Object.keys(value ?? {}).length > 0;
-    if (isGroup) return rowsOf(one, value, `${path}.`);
+    const isGroup = property.properties !== undefined && Object.keys(value ?? {}).length > 0;
+    if (isGroup) return rowsOf(property, value, `${path}.`);
     const shown = value === undefined ? "unset" : `\`${JSON.stringify(value)}\``;
-    return [[`\`${path}\``, shown, one.description] as const];
+    return [[`\`${path}\``, shown, property.description] as const];
   });
 }
 

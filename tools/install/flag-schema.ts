@@ -22,8 +22,8 @@ import { protectable } from "#pullsecret/merge/protect.ts";
 /** Names that the API server accepts, for example for a Secret. */
 export const namePattern = "^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$";
 
-/** The pattern of a list whose items, separated by commas, match `one`. */
-const listOf = (one: string): string => `\\s*(${one})\\s*(,\\s*(${one})\\s*)*`;
+/** The pattern of a list whose items, separated by commas, match `pattern`. */
+const listOf = (pattern: string): string => `\\s*(${pattern})\\s*(,\\s*(${pattern})\\s*)*`;
 
 const key = "([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?";
 const labelValue = "([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?";

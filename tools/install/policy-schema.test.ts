@@ -21,9 +21,9 @@ const schema = policySchema("The spec.") as Schema;
 function at(path: string, from = schema): Schema {
   const [name = "", ...rest] = path.split(".");
   const its = from.properties?.[name.replace("[]", "")];
-  const found = name.endsWith("[]") ? its?.items : its;
-  assert.ok(found, path);
-  return rest.length === 0 ? found : at(rest.join("."), found);
+  const field = name.endsWith("[]") ? its?.items : its;
+  assert.ok(field, path);
+  return rest.length === 0 ? field : at(rest.join("."), field);
 }
 
 test("the chart's value policy has exactly the fields of the CRD's spec, with their descriptions", () => {

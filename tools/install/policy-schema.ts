@@ -18,7 +18,7 @@ const same = ["type", "enum", "minLength", "maxLength", "maxItems", "minimum", "
  */
 function fieldSchema(field: CrdSchema): Record<string, unknown> & { description: string } {
   const { description = "", properties, items, required } = field;
-  const kept = same.flatMap((key) => {
+  const copied = same.flatMap((key) => {
     const value = (field as Record<string, unknown>)[key];
     return value === undefined ? [] : [[key, value] as const];
   });
@@ -29,7 +29,7 @@ function fieldSchema(field: CrdSchema): Record<string, unknown> & { description:
   const [, least, most] = (both && bounds.exec(rules.join("\n"))) || [];
   return {
     description,
-    ...Object.fromEntries(kept),
+    ...Object.fromEntries(copied),
     ...(both && { type: ["string", "integer"] }),
     ...(least !== undefined && { minimum: Number(least), maximum: Number(most) }),
     // Removes the escapes that the pattern needs as a quoted text in CEL.
@@ -39,7 +39,7 @@ function fieldSchema(field: CrdSchema): Record<string, unknown> & { description:
       additionalProperties: false,
       ...(required && { required }),
       properties: Object.fromEntries(
-        Object.entries(properties).map(([name, one]) => [name, fieldSchema(one)]),
+        Object.entries(properties).map(([name, property]) => [name, fieldSchema(property)]),
       ),
     }),
   };

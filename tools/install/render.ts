@@ -50,7 +50,9 @@ export async function rendered(): Promise<Readonly<Record<string, string>>> {
   const texts: Record<string, string> = {};
   for (const [file, args] of Object.entries(files)) {
     const text = await helm(tmpdir(), "template", "gps", chart, ...common, ...args);
-    const documents = text.split(/^---\n/m).filter((one) => one !== "" && !isLeftOut(one));
+    const documents = text
+      .split(/^---\n/m)
+      .filter((document) => document !== "" && !isLeftOut(document));
     texts[file] = `${head}${documents.join("---\n")}`
       .replaceAll(ofRelease, "")
       .replaceAll(new RegExp(`^ +namespace: ${ofOverlay}\\n`, "gm"), "");

@@ -50,29 +50,29 @@ const refersTo = (schema: Schema): string[] =>
 
 /** The kinds and all definitions that they refer to, each as a strict JSON schema. */
 function strictSchemas(all: Definitions): Map<string, Schema> {
-  const found = new Map<string, Schema>();
+  const schemas = new Map<string, Schema>();
   const add = (name: string): void => {
-    if (found.has(name)) return;
+    if (schemas.has(name)) return;
     const schema = inJson[name] ?? strict(all[name] ?? {});
-    found.set(name, schema);
+    schemas.set(name, schema);
     refersTo(schema).forEach(add);
   };
   kinds.forEach(add);
-  return found;
+  return schemas;
 }
 
 /** Removes descriptions and extensions, and refuses unknown fields. */
 function strict(schema: Schema): Schema {
-  const kept = Object.entries(schema).filter(
+  const entries = Object.entries(schema).filter(
     ([key]) => key !== "description" && !key.startsWith("x-"),
   );
   const properties = Object.entries((schema["properties"] ?? {}) as Definitions).map(
-    ([name, one]) => [name, strict(one)] as const,
+    ([name, property]) => [name, strict(property)] as const,
   );
   const inner = (key: "items" | "additionalProperties") =>
     typeof schema[key] === "object" && { [key]: strict(schema[key] as Schema) };
   return {
-    ...Object.fromEntries(kept),
+    ...Object.fromEntries(entries),
     ...inner("items"),
     ...inner("additionalProperties"),
     ...(properties.length > 0 && {

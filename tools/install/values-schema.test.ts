@@ -56,16 +56,16 @@ type Value = Readonly<{
 const schema = JSON.parse(valuesSchema()) as Value;
 
 /** Accepts or refuses a value as helm would. chart.test.ts runs the real helm. */
-function takes(one: Value | undefined, value: unknown): boolean {
-  if (one === undefined) return false;
+function takes(property: Value | undefined, value: unknown): boolean {
+  if (property === undefined) return false;
   if (Array.isArray(value))
-    return one.type === "array" && value.every((item) => takes(one.items, item));
+    return property.type === "array" && value.every((item) => takes(property.items, item));
   const type = typeof value === "number" ? "integer" : typeof value;
-  if (![one.type].flat().includes(type)) return false;
+  if (![property.type].flat().includes(type)) return false;
   if (typeof value === "number")
-    return value >= (one.minimum ?? 0) && value <= (one.maximum ?? Infinity);
+    return value >= (property.minimum ?? 0) && value <= (property.maximum ?? Infinity);
   const text = String(value);
-  return new RegExp(one.pattern ?? "").test(text) && (one.enum ?? [text]).includes(text);
+  return new RegExp(property.pattern ?? "").test(text) && (property.enum ?? [text]).includes(text);
 }
 
 test("accepts a flag's value in the schema exactly if the controller accepts this value", () => {
@@ -73,7 +73,7 @@ test("accepts a flag's value in the schema exactly if the controller accepts thi
   assert.deepEqual(Object.keys(samples).toSorted(), names.map(valueOf).toSorted());
   const its = schema.properties?.["flags"]?.properties;
   const judged = (name: string, value: unknown) =>
-    [value].flat().map((one) => parseConfig([`--${name}=${String(one)}`]).ok);
+    [value].flat().map((element) => parseConfig([`--${name}=${String(element)}`]).ok);
   for (const name of names) {
     const value = valueOf(name) as keyof typeof badSamples;
     assert.deepEqual(new Set(judged(name, samples[value])), new Set([true]), name);

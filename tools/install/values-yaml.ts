@@ -25,18 +25,18 @@ function linesOf({ properties = {} }: Described, values: Values, indent: string)
   const isUnset = ([name]: readonly [string, unknown]): number =>
     Number(values[name] === undefined);
   const unsetLast = Object.entries(properties).toSorted((a, b) => isUnset(a) - isUnset(b));
-  return unsetLast.flatMap(([name, one]) => {
+  return unsetLast.flatMap(([name, property]) => {
     const gap = indent === "" ? [""] : [];
     const value = values[name];
-    if (value === undefined) return gap.concat(comment(`${name}: ${one.description}`, indent));
-    const isGroup = Object.keys(value as object).length > 0 && one.properties !== undefined;
+    if (value === undefined) return gap.concat(comment(`${name}: ${property.description}`, indent));
+    const isGroup = Object.keys(value as object).length > 0 && property.properties !== undefined;
     const text = isGroup
-      ? [`${name}:`, ...linesOf(one, value as Values, "  ")]
+      ? [`${name}:`, ...linesOf(property, value as Values, "  ")]
       : dump({ [name]: value }, { quoteStyle: "double" })
           .trimEnd()
           .split("\n");
     return gap.concat(
-      comment(one.description, indent),
+      comment(property.description, indent),
       text.map((line) => `${indent}${line}`),
     );
   });

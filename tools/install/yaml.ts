@@ -15,4 +15,4 @@ export type KubeObject = Readonly<{
 export const textOf = (file: string): string => readFileSync(join(manifests, file), "utf8");
 
 export const objectsOf = (text: string): KubeObject[] =>
-  (loadAll(text) as (KubeObject | null)[]).filter((one) => one !== null);
+  (loadAll(text) as (KubeObject | null)[]).filter((object) => object !== null);

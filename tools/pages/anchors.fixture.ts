@@ -9,6 +9,6 @@ export function anchorsOf(page: string): ReadonlySet<string> {
     ([, heading = ""]) => heading,
   );
   const words = headings.map((heading) => heading.replaceAll(/\]\([^)]*\)/g, "").toLowerCase());
-  const made = words.map((word) => word.replaceAll(/[^\w -]/g, "").replaceAll(" ", "-"));
-  return new Set([...set, ...made]);
+  const anchors = words.map((word) => word.replaceAll(/[^\w -]/g, "").replaceAll(" ", "-"));
+  return new Set([...set, ...anchors]);
 }

@@ -13,7 +13,7 @@ const columns = 100;
 /**
  * Lines that stay unchanged: a table, a heading, a picture, a quotation, a comment, a blank line.
  */
-const kept = /^(?:\s*\||#|!\[|>|<|\s*$)/;
+const unchanged = /^(?:\s*\||#|!\[|>|<|\s*$)/;
 const item = /^(\s*(?:[-*]|\d+\.) )(.*)$/;
 
 /**
@@ -36,7 +36,7 @@ export function wrapped(text: string): string {
   return blocks.flatMap((block) => (verbatim.has(block) ? block : filled(block))).join("\n");
 }
 
-const isProse = (line: string): boolean => !kept.test(line);
+const isProse = (line: string): boolean => !unchanged.test(line);
 
 function filled(block: readonly string[]): readonly string[] {
   const [first = ""] = block;

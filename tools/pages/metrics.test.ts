@@ -12,7 +12,9 @@ test("lists every metric of all our programs", () => {
   const sync = openMeters();
   createSyncMetrics(sync);
   const registries = [createMetrics().registry, sync.registry];
-  const made = registries.flatMap((one) => one.getMetricsAsArray().map(({ name }) => name));
+  const metricNames = registries.flatMap((registry) =>
+    registry.getMetricsAsArray().map(({ name }) => name),
+  );
   // The fleet creates its metrics while it runs, therefore we find their names in its source.
   const fleet = globSync("fleet/**/*.ts").flatMap((file) =>
     Array.from(
@@ -21,7 +23,7 @@ test("lists every metric of all our programs", () => {
     ),
   );
   assert.ok(fleet.length > 0);
-  const names = [...made, ...fleet].filter((name) => name.startsWith(prefix));
+  const names = [...metricNames, ...fleet].filter((name) => name.startsWith(prefix));
   const page = metricsPage();
   const lacking = names
     .map((name) => name.slice(prefix.length))

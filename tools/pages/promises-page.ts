@@ -17,10 +17,10 @@ const tiers = Object.keys(commandOf) as Tier[];
 
 /** The tests in a source. Only `test:all` runs a `longTest`, even if a lower tier runs the file. */
 export const testsIn = (file: string, source: string, tier: Tier): readonly NamedTest[] =>
-  Array.from(source.matchAll(namePattern), ([, made, , name = ""]) => ({
+  Array.from(source.matchAll(namePattern), ([, functionName, , name = ""]) => ({
     file,
     name,
-    tier: made === "longTest" ? "all" : tier,
+    tier: functionName === "longTest" ? "all" : tier,
   }));
 
 /**
@@ -39,20 +39,23 @@ export function allTests(): readonly NamedTest[] {
 }
 
 /** The file, and every imported file that can contain tests. */
-function reached(file: string, found = new Set<string>()): ReadonlySet<string> {
-  found.add(file);
+function reached(file: string, files = new Set<string>()): ReadonlySet<string> {
+  files.add(file);
   for (const { specifier } of importsOf(readFileSync(file, "utf8"))) {
-    const one = specifier.startsWith("#") ? specifier.slice(1) : join(dirname(file), specifier);
-    const mayHold = one.endsWith(".ts") && (one.startsWith("test/") || one.includes(".fixture."));
-    if (mayHold && !found.has(one) && existsSync(one)) reached(one, found);
+    const target = specifier.startsWith("#") ? specifier.slice(1) : join(dirname(file), specifier);
+    const mayHold =
+      target.endsWith(".ts") && (target.startsWith("test/") || target.includes(".fixture."));
+    if (mayHold && !files.has(target) && existsSync(target)) reached(target, files);
   }
-  return found;
+  return files;
 }
 
 /** The cells of a promise: the files of each tier, the lowest tier first. */
 function shownIn(showing: readonly NamedTest[]): Row {
   return tiers.map((tier) => {
-    const files = new Set(showing.filter((one) => one.tier === tier).map(({ file }) => file));
+    const files = new Set(
+      showing.filter((testCase) => testCase.tier === tier).map(({ file }) => file),
+    );
     return Array.from(files, (file) => `[${file}](../../${file})`).join("<br>");
   });
 }

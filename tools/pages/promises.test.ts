@@ -10,11 +10,11 @@ const tests = allTests();
 const asked = { H: 25, K: 13, L: 33, M: 13 };
 
 test("has a promise, shown by tests or stated on a page, for each number of each document", () => {
-  const wanted = Object.entries(asked).flatMap(([letter, last]) =>
+  const expected = Object.entries(asked).flatMap(([letter, last]) =>
     Array.from({ length: last }, (_, index) => `${letter}${index + 1}`),
   );
   const numbers = [...Object.keys(promises), ...Object.keys(prose)];
-  assert.deepEqual(numbers.toSorted(), [...wanted, "HD"].toSorted());
+  assert.deepEqual(numbers.toSorted(), [...expected, "HD"].toSorted());
 });
 
 const withoutTest = (among: readonly NamedTest[]) => {
@@ -72,15 +72,15 @@ test("lists beside each promise the files of every tier that shows it, the lowes
 });
 
 test("assigns every file with tests to the lowest tier that imports it", () => {
-  const known = new Map(tests.map(({ file, tier }) => [file, tier]));
-  assert.equal(known.get("plugin/cases.fixture.ts"), "test");
+  const tierByFile = new Map(tests.map(({ file, tier }) => [file, tier]));
+  assert.equal(tierByFile.get("plugin/cases.fixture.ts"), "test");
   const exclude = ["node_modules/**", "dist/**", "tools/pages/promises.test.ts"];
   const files = globSync(["**/*.{test,fixture}.ts", "test/**/*.ts"], { exclude });
   const holding = files.filter(
     (file) => testsIn(file, readFileSync(file, "utf8"), "all").length > 0,
   );
   assert.deepEqual(
-    holding.filter((file) => !known.has(file)),
+    holding.filter((file) => !tierByFile.has(file)),
     [],
   );
 });
@@ -110,13 +110,13 @@ test("reads test names in every form that tests use", () => {
     'of.test("no test of ours");',
   ].join("\n");
   const names = ["H1: one", 'H2, HD: ${sentence} is "so"', "H3: wrapped", "H4: of test:all"];
-  const found = testsIn("a.test.ts", source, "cluster");
+  const namedTests = testsIn("a.test.ts", source, "cluster");
   assert.deepEqual(
-    found.map(({ name }) => name),
+    namedTests.map(({ name }) => name),
     names,
   );
   assert.deepEqual(
-    found.map(({ tier }) => tier),
+    namedTests.map(({ tier }) => tier),
     ["cluster", "cluster", "cluster", "all"],
   );
   assert.deepEqual(names.map(shownBy), [["H1"], ["H2", "HD"], ["H3"], ["H4"]]);

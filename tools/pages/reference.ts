@@ -91,6 +91,6 @@ function tableOf(fields: readonly Field[]): string {
 
 function kindOf(schema: Schema): string {
   if (schema["x-kubernetes-int-or-string"] === true) return "integer or string";
-  if (schema.enum !== undefined) return schema.enum.map((one) => `\`${one}\``).join(", ");
+  if (schema.enum !== undefined) return schema.enum.map((choice) => `\`${choice}\``).join(", ");
   return schema.type === "array" ? "list" : String(schema.type);
 }

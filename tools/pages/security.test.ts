@@ -53,8 +53,9 @@ test("SECURITY.md names the node's directories that each container mounts, and h
   const rows = table("mount of the node");
   for (const delivery of modes) {
     const { containers = [], volumes = [] } = podOf(delivery) ?? {};
-    const hostPath = (name: string) => volumes.find((one) => one.name === name)?.hostPath?.path;
-    const found = containers.flatMap(({ name, volumeMounts = [] }) =>
+    const hostPath = (name: string) =>
+      volumes.find((volume) => volume.name === name)?.hostPath?.path;
+    const mounted = containers.flatMap(({ name, volumeMounts = [] }) =>
       volumeMounts.flatMap((mount) => {
         const path = hostPath(mount.name);
         const how = mount.readOnly ? readOnly[mount.recursiveReadOnly ?? "Disabled"] : "writable";
@@ -66,7 +67,7 @@ test("SECURITY.md names the node's directories that each container mounts, and h
         ? [`${path} ${container} ${how}`.replaceAll("`", "")]
         : [],
     );
-    assert.deepEqual(named.toSorted(), found.toSorted(), delivery.mode);
+    assert.deepEqual(named.toSorted(), mounted.toSorted(), delivery.mode);
   }
 });
 
@@ -112,17 +113,17 @@ test("SECURITY.md describes each container's security context correctly", () => 
 test("SECURITY.md names every D-Bus call, and every property that the agent reads", () => {
   const files = globSync("agent/systemd/*.ts").filter((file) => !file.includes(".test."));
   const code = files.map((file) => readFileSync(file, "utf8")).join("\n");
-  const found = (pattern: RegExp): string[] => [
+  const namesIn = (pattern: RegExp): string[] => [
     ...new Set([...code.matchAll(pattern)].map(([, name = ""]) => name)),
   ];
   const rows = table("call | of");
   // dbus-next itself calls Hello, therefore the agent's code does not contain this call.
-  const calls = rows.flatMap(([names = ""]) => names.split(", ").map((one) => one.slice(1, -1)));
-  assert.deepEqual(calls.toSorted(), ["Hello", ...found(/member: "(\w+)"/g)].toSorted());
+  const calls = rows.flatMap(([names = ""]) => names.split(", ").map((name) => name.slice(1, -1)));
+  assert.deepEqual(calls.toSorted(), ["Hello", ...namesIn(/member: "(\w+)"/g)].toSorted());
   const read = rows.find(([names]) => names === "`Get`")?.[1] ?? "";
   const properties = [
-    ...found(/get\("(?:Unit|Service)", "(\w+)"\)/g),
-    ...found(/stateChange = "(\w+)"/g),
+    ...namesIn(/get\("(?:Unit|Service)", "(\w+)"\)/g),
+    ...namesIn(/stateChange = "(\w+)"/g),
   ];
   assert.ok(properties.length > 10, "found none");
   for (const property of properties) assert.match(read, new RegExp(`\\b${property}\\b`));

@@ -42,11 +42,11 @@ export function readLayout(layout: string): Image {
   const [top, ...more] = read<Index>(join(layout, "index.json")).manifests;
   if (top?.mediaType !== "application/vnd.oci.image.index.v1+json" || more.length > 0)
     throw new Error(`${layout}: does not hold exactly one image index`);
-  const platforms = read<Index>(blob(top)).manifests.map((one) => {
-    const manifest = read<Manifest>(blob(one));
+  const platforms = read<Index>(blob(top)).manifests.map((entry) => {
+    const manifest = read<Manifest>(blob(entry));
     return {
-      architecture: one.platform?.architecture ?? "",
-      digest: one.digest,
+      architecture: entry.platform?.architecture ?? "",
+      digest: entry.digest,
       layers: manifest.layers.map(blob),
       config: read<Config>(blob(manifest.config)),
       annotations: manifest.annotations ?? {},

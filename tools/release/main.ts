@@ -55,8 +55,8 @@ async function release(repository: string, options: Options): Promise<[string, s
 
   const inImage = new Set(bundlesOf(repository));
   const paths = new Set<string>();
-  for (const one of bundled)
-    if (inImage.has(one.path)) for (const path of one.packages) paths.add(path);
+  for (const bundle of bundled)
+    if (inImage.has(bundle.path)) for (const path of bundle.packages) paths.add(path);
   const all = await npmBoms(repository);
   const base = baseName(pinnedBase(repository), options.base);
   const ofImage = await imageBoms(all, locked(repository, paths), image, base);

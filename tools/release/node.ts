@@ -32,8 +32,8 @@ export async function fetchNode(repository: string, name: string, folder: string
     const archive = join(fetched, file);
     verify(readFileSync(archive), integrity, file);
     mkdirSync(folder, { recursive: true });
-    const wanted = ["package/bin/node", "package/LICENSE"];
-    await run(["tar", "-C", folder, "--strip-components=1", "-xzf", archive, ...wanted]);
+    const members = ["package/bin/node", "package/LICENSE"];
+    await run(["tar", "-C", folder, "--strip-components=1", "-xzf", archive, ...members]);
   } finally {
     rmSync(fetched, { recursive: true });
   }
@@ -41,7 +41,7 @@ export async function fetchNode(repository: string, name: string, folder: string
 
 /** Throws unless the bytes have the lock file's digest. */
 export function verify(bytes: Uint8Array, integrity: string, name: string): void {
-  const [algorithm = "", wanted = ""] = integrity.split("-", 2);
-  if (createHash(algorithm).update(bytes).digest("base64") !== wanted)
+  const [algorithm = "", expectedDigest = ""] = integrity.split("-", 2);
+  if (createHash(algorithm).update(bytes).digest("base64") !== expectedDigest)
     throw new Error(`${name}: is not the file that package-lock.json names`);
 }

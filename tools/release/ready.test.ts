@@ -19,7 +19,7 @@ test("has the same version in all files, and this version's changes in CHANGELOG
   const manifests = globSync("manifests/**/*.yaml", { cwd: repository }).map(read).join("\n");
   const stated = Array.from(
     manifests.matchAll(/^ *(?:version: |appVersion: |image: global-pull-secret:)"?(\d.*?)"?$/gm),
-    ([, found]) => found,
+    ([, statedVersion]) => statedVersion,
   );
   assert.deepEqual(new Set(stated), new Set([version]));
   assert.ok(read("README.md").includes(`global-pull-secret:${version}`));
@@ -29,10 +29,11 @@ test("has the same version in all files, and this version's changes in CHANGELOG
 test("finds the dated section of a version, up to the next section", () => {
   const changelog =
     "# Changes\n\n## [1.0.1] - 2026-01-02\n\n- b\n\n## [1.0.0] - 2026-01-01\n\n- a\n";
-  const found = (version: string) => section(changelog, version);
-  assert.equal(found("1.0.1"), "## [1.0.1] - 2026-01-02\n\n- b\n");
-  assert.equal(found("1.0.0"), "## [1.0.0] - 2026-01-01\n\n- a\n");
-  for (const version of ["1.0", "1.0.2", "1x0.1", "0.0"]) assert.equal(found(version), undefined);
+  const sectionOf = (version: string) => section(changelog, version);
+  assert.equal(sectionOf("1.0.1"), "## [1.0.1] - 2026-01-02\n\n- b\n");
+  assert.equal(sectionOf("1.0.0"), "## [1.0.0] - 2026-01-01\n\n- a\n");
+  for (const version of ["1.0", "1.0.2", "1x0.1", "0.0"])
+    assert.equal(sectionOf(version), undefined);
   assert.equal(section("## [1.0.0]\n\n- a\n", "1.0.0"), undefined, "not dated");
 });
 

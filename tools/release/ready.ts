@@ -41,8 +41,10 @@ export async function versionOf(repository: string): Promise<Version> {
 /** The dated section of a version, with its title; undefined if there is none. */
 export function section(changelog: string, version: string): string | undefined {
   const sections = changelog.split(/^(?=## )/m);
-  const found = sections
-    .find((one) => one.startsWith(`## [${version}] - `) && /^## \S+ - \d{4}-\d\d-\d\d\n/.test(one))
+  const match = sections
+    .find(
+      (part) => part.startsWith(`## [${version}] - `) && /^## \S+ - \d{4}-\d\d-\d\d\n/.test(part),
+    )
     ?.trim();
-  return found === undefined ? undefined : `${found}\n`;
+  return match === undefined ? undefined : `${match}\n`;
 }

@@ -15,8 +15,10 @@ type Kustomization = Readonly<{ resources?: readonly string[] }>;
 /** Every object of a folder of manifests/, as its kustomization lists them. */
 function objectsIn(folder: string): KubeObject[] {
   const { resources = [] } = load(textOf(join(folder, "kustomization.yaml"))) as Kustomization;
-  return resources.flatMap((one) =>
-    one.endsWith(".yaml") ? objectsOf(textOf(join(folder, one))) : objectsIn(join(folder, one)),
+  return resources.flatMap((resource) =>
+    resource.endsWith(".yaml")
+      ? objectsOf(textOf(join(folder, resource)))
+      : objectsIn(join(folder, resource)),
   );
 }
 
@@ -38,13 +40,13 @@ function rowsUnder(head: string, text = page): string[][] {
 function textsIn(value: unknown, name = ""): string[] {
   if (typeof value === "string") return ["description", "message"].includes(name) ? [] : [value];
   if (typeof value !== "object" || value === null) return [];
-  return Object.entries(value).flatMap(([key, one]) => textsIn(one, key));
+  return Object.entries(value).flatMap(([key, member]) => textsIn(member, key));
 }
 
 for (const folder of ["fleet", "hosted"])
   test(`states on the page how many objects of each kind are in manifests/${folder}`, () => {
     const kinds = objectsIn(folder).map(({ kind }) => kind);
-    const many = (kind: unknown) => kinds.filter((one) => one === kind).length;
+    const many = (kind: unknown) => kinds.filter((other) => other === kind).length;
     const counted = kinds.map((kind) => `${kind} ${many(kind)}`);
     const reported = rowsUnder("| kind | how many | what for |", pageOf(`extend/${folder}.md`)).map(
       ([kind, count]) => `${kind} ${count}`,
@@ -86,8 +88,8 @@ for (const folder of ["fleet", "hosted", "fleet/cluster-resource-set", "fleet/na
 
 function imagesOf(value: unknown): string[] {
   if (typeof value !== "object" || value === null) return [];
-  return Object.entries(value).flatMap(([key, one]) =>
-    key === "image" && typeof one === "string" ? [one] : imagesOf(one),
+  return Object.entries(value).flatMap(([key, member]) =>
+    key === "image" && typeof member === "string" ? [member] : imagesOf(member),
   );
 }
 

@@ -106,9 +106,13 @@ test("names each import in a forbidden direction, with its file", (t) => {
       mkdirSync(dirname(join(root, file)), { recursive: true });
       writeFileSync(join(root, file), source);
     }
-    const found = checkImports(root);
-    assert.equal(found.length, problem === undefined ? 0 : 1, JSON.stringify([files, found]));
-    if (problem !== undefined) assert.match(found[0] ?? "", problem);
+    const violations = checkImports(root);
+    assert.equal(
+      violations.length,
+      problem === undefined ? 0 : 1,
+      JSON.stringify([files, violations]),
+    );
+    if (problem !== undefined) assert.match(violations[0] ?? "", problem);
     for (const file of Object.keys(files)) rmSync(join(root, file));
   }
 });

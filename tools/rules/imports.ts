@@ -23,7 +23,7 @@ const order: readonly string[] = [
   "plugin: terminal login cluster document clusters joining seal show pods removal bundle completion commands/fleet commands .",
 ].flatMap((line) => {
   const [top = "", ...folders] = line.split(/:? /);
-  return folders.map((one) => (one === "." ? top : `${top}/${one}`));
+  return folders.map((folder) => (folder === "." ? top : `${top}/${folder}`));
 });
 
 const topOf = (path: string): string => path.split("/")[0] ?? "";
@@ -88,19 +88,19 @@ export function checkImports(root: string): string[] {
     for (const file of globSync(`${top}/**/*.ts`, { cwd: root })) {
       const source = readFileSync(join(root, file), "utf8");
       const imports = importsOf(source);
-      for (const one of imports) {
-        const problem = judge(file, one);
+      for (const imported of imports) {
+        const problem = judge(file, imported);
         if (problem !== undefined) violations.push(`${file}: ${problem}`);
       }
       if (isTest(file)) continue;
       if (declaresPure(source)) pure.add(file);
       const effect = effectOf(source);
       if (effect !== undefined) uses.set(file, effect);
-      graph.set(file, imports.map((one) => targetOf(file, one)).filter(isOurs));
-      const values = imports.filter((one) => !one.typeOnly && !isPureImport(one));
+      graph.set(file, imports.map((imported) => targetOf(file, imported)).filter(isOurs));
+      const values = imports.filter((imported) => !imported.typeOnly && !isPureImport(imported));
       loads.set(
         file,
-        values.map((one) => targetOf(file, one)),
+        values.map((imported) => targetOf(file, imported)),
       );
     }
   }
@@ -129,9 +129,9 @@ function targetOf(file: string, { specifier }: Import): string {
   return specifier.startsWith(".") ? join(dirname(file), specifier) : specifier;
 }
 
-function judge(file: string, one: Import): string | undefined {
-  const { specifier, typeOnly } = one;
-  const target = targetOf(file, one);
+function judge(file: string, imported: Import): string | undefined {
+  const { specifier, typeOnly } = imported;
+  const target = targetOf(file, imported);
   if (!specifier.startsWith(".") && !specifier.startsWith("#")) {
     if (typeOnly || isTest(file)) return undefined;
     if (specifier.startsWith("node:")) return undefined;

@@ -45,7 +45,7 @@ const effects =
   /\b(?:Date\.now|new Date\(\)|performance\.|process\.|Math\.random|fetch\(|set(?:Timeout|Interval|Immediate)\b)/;
 
 export const isPure = (path: string): boolean =>
-  pure.some((one) => path === one || path.startsWith(`${one}/`));
+  pure.some((entry) => path === entry || path.startsWith(`${entry}/`));
 
 type Loaded = Readonly<{ specifier: string; names: string }>;
 
@@ -77,17 +77,17 @@ type Known = Readonly<{
 /** The path from a file to an effect, along its imports; undefined if there is none. */
 export function effectIn(
   file: string,
-  known: Known,
+  graph: Known,
   seen = new Set<string>(),
 ): readonly string[] | undefined {
-  const { loads, uses, isOurs } = known;
+  const { loads, uses, isOurs } = graph;
   const used = uses.get(file);
   if (used !== undefined) return [used];
   for (const target of loads.get(file) ?? []) {
     if (!isOurs(target)) return [target];
     if (seen.has(target)) continue;
     seen.add(target);
-    const further = effectIn(target, known, seen);
+    const further = effectIn(target, graph, seen);
     if (further !== undefined) return [target, ...further];
   }
   return undefined;

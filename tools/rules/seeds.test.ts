@@ -22,8 +22,8 @@ test("draws random values in tests only from a seed that is printed and can be s
 
 test("generates random lists and texts up to the maximum length of a property test", () => {
   // tools/build/laws.ts sets the lengths. The runner loads that file before the tests.
-  const lengths = (made: fc.Arbitrary<string | readonly unknown[]>) =>
-    fc.sample(made, { numRuns: 500, seed: 1 }).map(({ length }) => length);
+  const lengths = (arbitrary: fc.Arbitrary<string | readonly unknown[]>) =>
+    fc.sample(arbitrary, { numRuns: 500, seed: 1 }).map(({ length }) => length);
   assert.ok(Math.max(...lengths(fc.array(fc.boolean(), { maxLength: 60 }))) > 40);
   assert.ok(Math.max(...lengths(fc.stringMatching(/^[a-z]{1,63}$/))) > 40);
 });

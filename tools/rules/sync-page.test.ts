@@ -26,9 +26,9 @@ test("L32: lists eleven practices, each with instructions in one line", () => {
   const [, below = ""] = page.split("\n## Practices\n");
   const [list = ""] = below.trim().split("\n\n");
   const items = list.split(/^- /m).slice(1);
-  const found = items.map((item) => /^\*\*(.+)\*\*: (.{30,300})$/s.exec(item.trim()));
+  const matches = items.map((item) => /^\*\*(.+)\*\*: (.{30,300})$/s.exec(item.trim()));
   assert.deepEqual(
-    found.map((item) => item?.[1]),
+    matches.map((item) => item?.[1]),
     practices,
   );
 });
@@ -82,8 +82,8 @@ test("gives none of our accounts the right to write Roles or RoleBindings outsid
       if (!kind.endsWith("Role")) return [];
       const writes = (rules as { resources?: string[]; verbs: string[] }[]).some(
         (rule) =>
-          rule.resources?.some((one) => /^(?:cluster)?role(?:binding)?s$/.test(one)) === true &&
-          rule.verbs.some((verb) => !["get", "list", "watch"].includes(verb)),
+          rule.resources?.some((resource) => /^(?:cluster)?role(?:binding)?s$/.test(resource)) ===
+            true && rule.verbs.some((verb) => !["get", "list", "watch"].includes(verb)),
       );
       return writes ? [`${kind} ${metadata.namespace} ${metadata.name}`] : [];
     }),

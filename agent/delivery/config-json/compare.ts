@@ -7,40 +7,40 @@ import { type NodeDocument, credentialOf, isObject, type RawJson } from "./docum
  * Whether both documents mean the same. White space and the order of keys do not count, and an
  * empty `auths` equals a missing one.
  */
-export function areEquivalent(one: NodeDocument, other: NodeDocument): boolean {
-  return haveTheSame(one.auths, other.auths) && haveTheSame(one.rest, other.rest);
+export function areEquivalent(document: NodeDocument, other: NodeDocument): boolean {
+  return haveTheSame(document.auths, other.auths) && haveTheSame(document.rest, other.rest);
 }
 
 /**
  * Whether the kubelet takes the same credentials from both documents. If so, a running kubelet has
  * nothing to reread.
  */
-export function giveTheSame(one: NodeDocument, other: NodeDocument): boolean {
-  return haveTheSame(one.auths, other.auths, credentialOf);
+export function giveTheSame(document: NodeDocument, other: NodeDocument): boolean {
+  return haveTheSame(document.auths, other.auths, credentialOf);
 }
 
 type ComparedValues = ReadonlyMap<string, RawJson>;
 
 /** Compares the values one by one, because one text of all values would be as large as the file. */
 function haveTheSame(
-  one: ComparedValues,
+  values: ComparedValues,
   other: ComparedValues,
   of: (value: RawJson) => RawJson = (value) => value,
 ): boolean {
-  if (one.size !== other.size) return false;
-  return [...one].every(([key, value]) => {
-    const there = other.get(key);
-    return value === there || (other.has(key) && stable(of(value)) === stable(of(there)));
+  if (values.size !== other.size) return false;
+  return [...values].every(([key, value]) => {
+    const otherValue = other.get(key);
+    return value === otherValue || (other.has(key) && stable(of(value)) === stable(of(otherValue)));
   });
 }
 
 /** A digest that makes one value comparable and reveals nothing about it. */
 export function digest(value: RawJson): string {
-  const known = isObject(value) ? digests.get(value) : undefined;
-  if (known !== undefined) return known;
-  const made = createHash("sha256").update(stable(value)).digest("base64url");
-  if (isObject(value)) digests.set(value, made);
-  return made;
+  const cached = isObject(value) ? digests.get(value) : undefined;
+  if (cached !== undefined) return cached;
+  const hash = createHash("sha256").update(stable(value)).digest("base64url");
+  if (isObject(value)) digests.set(value, hash);
+  return hash;
 }
 
 /** A cache, because a merge needs the digest of each of up to 1,000 entries several times. */
@@ -56,8 +56,8 @@ export function aliases(document: NodeDocument, registry: string): readonly stri
  * each of up to 1,000 entries.
  */
 function indexOf(document: NodeDocument): Map<string, string[]> {
-  const known = indexes.get(document);
-  if (known !== undefined) return known;
+  const cached = indexes.get(document);
+  if (cached !== undefined) return cached;
   const index = new Map<string, string[]>();
   for (const key of document.auths.keys()) {
     const images = imagesOf(key);

@@ -38,13 +38,13 @@ export function readFile(file: string): Present | Unusable {
 }
 
 function read(file: string): Present | Unusable {
-  const found = readOwn(file, mostBytes);
-  if (found.kind === "absent") return { ...found, document: emptyDocument };
-  if (found.kind !== "file") return found;
+  const ownFile = readOwn(file, mostBytes);
+  if (ownFile.kind === "absent") return { ...ownFile, document: emptyDocument };
+  if (ownFile.kind !== "file") return ownFile;
   // A rename over a mount point fails with EBUSY, for example with kind's extraMounts.
   if (mountOver(readMounts(), file)?.point === file)
     return { kind: "refused", why: "it is a mount point, so no file can replace it" };
-  const { identity, bytes, mode, owner } = found;
+  const { identity, bytes, mode, owner } = ownFile;
   const much = excess(bytes);
   if (much !== undefined) return { kind: "refused", why: `it has ${much}` };
   const content = readDocument(bytes);

@@ -84,11 +84,11 @@ function of(text: string): NodeDocument {
 
 test("in comparisons, ignores the order of keys, white space and an empty `auths`", () => {
   const entry = JSON.stringify(good);
-  const [one, other] = [
+  const [document, other] = [
     of(`{"auths":{"a":${entry},"b":{}},"x":{"p":1,"q":2}}`),
     of(`{"x":{"q":2,"p":1},\n"auths":{"b":{},"a":${entry}}}`),
   ];
-  assert.ok(areEquivalent(one, other) && areEquivalent(of("{}"), of('{"auths":{}}')));
+  assert.ok(areEquivalent(document, other) && areEquivalent(of("{}"), of('{"auths":{}}')));
 });
 
 test("compares all numbers, keys and values of two documents, but for the kubelet only the credentials", () => {
@@ -107,13 +107,13 @@ test("compares all numbers, keys and values of two documents, but for the kubele
     ['{"auths":{"a":{"auth":"dTpw"}}}', '{"auths":{"a":{"auth":"dTpx"}}}', false],
     ['{"auths":{"a":{"AUTH":"dTpw"}}}', '{"auths":{"a":{"AUTH":"dTpx"}}}', false],
   ];
-  for (const [one, other, given] of pairs)
+  for (const [text, other, hasSameCredentials] of pairs)
     for (const [a, b] of [
-      [of(one), of(other)],
-      [of(other), of(one)],
+      [of(text), of(other)],
+      [of(other), of(text)],
     ] as const) {
-      assert.ok(!areEquivalent(a, b), one);
-      assert.equal(giveTheSame(a, b), given, one);
+      assert.ok(!areEquivalent(a, b), text);
+      assert.equal(giveTheSame(a, b), hasSameCredentials, text);
     }
 });
 
@@ -121,7 +121,7 @@ test("compares all numbers, keys and values of two documents, but for the kubele
 function count(value: unknown): { values: number; empty: number } {
   if (typeof value !== "object" || value === null) return { values: 1, empty: 0 };
   const below = Object.values(value).map(count);
-  const sum = (of: "values" | "empty") => below.reduce((total, one) => total + one[of], 0);
+  const sum = (of: "values" | "empty") => below.reduce((total, child) => total + child[of], 0);
   return { values: 1 + sum("values"), empty: sum("empty") + Number(below.length === 0) };
 }
 

@@ -52,7 +52,7 @@ export function readDocument(bytes: Uint8Array): Reading {
   const other = [...rest.keys()].find((key) => key !== "auths" && fold(key) === "auths");
   if (other !== undefined)
     return { kind: "odd", why: `the key ${quote(other)} should be spelled "auths"` };
-  const found = rest.get("auths") ?? {};
+  const rawAuths = rest.get("auths") ?? {};
   rest.delete("auths");
   const invalid: string[] = [];
   for (const [key, value] of rest) {
@@ -61,9 +61,9 @@ export function readDocument(bytes: Uint8Array): Reading {
     invalid.push(key);
   }
   const auths = new Map<string, RawJson>();
-  if (!isObject(found)) invalid.push("auths");
+  if (!isObject(rawAuths)) invalid.push("auths");
   else
-    for (const [key, value] of Object.entries(found)) {
+    for (const [key, value] of Object.entries(rawAuths)) {
       if (isReadable(value)) auths.set(key, value);
       else invalid.push(formatPath(["auths", key]));
     }
@@ -156,7 +156,7 @@ function isStringMap(value: RawJson): boolean {
   return (
     value === null ||
     (isObject(value) &&
-      Object.values(value).every((one) => one === null || typeof one === "string"))
+      Object.values(value).every((member) => member === null || typeof member === "string"))
   );
 }
 

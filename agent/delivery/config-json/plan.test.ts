@@ -27,7 +27,7 @@ const spellings = [
 
 const password = fc.string({ minLength: 1, maxLength: 6 });
 const entry = fc.oneof(
-  password.map((one) => ({ auth: Buffer.from(`u:${one}`).toString("base64") })),
+  password.map((text) => ({ auth: Buffer.from(`u:${text}`).toString("base64") })),
   fc.record({ username: password, password, email: password }),
   fc.constant(null),
   fc.constant({
@@ -69,9 +69,9 @@ const ours = fc.dictionary(
 );
 const additional = fc
   .dictionary(fc.constantFrom(...registries), password)
-  .filter((one) => Object.keys(one).length > 0);
+  .filter((passwords) => Object.keys(passwords).length > 0);
 
-function found(bytes: string | undefined, mode = 0o600): Present {
+function presentFile(bytes: string | undefined, mode = 0o600): Present {
   if (bytes === undefined) return { kind: "absent", identity: "", document: readOrFail("{}") };
   const reading = readDocument(Buffer.from(bytes));
   assert.equal(reading.kind, "document");
@@ -116,7 +116,7 @@ function mounted(
 function onlyAdditional(entries: Readonly<Record<string, string>>): Document {
   return mounted(
     Object.fromEntries(
-      Object.entries(entries).map(([key, one]) => [key, { password: one, original: false }]),
+      Object.entries(entries).map(([key, password]) => [key, { password, original: false }]),
     ),
   );
 }
@@ -128,7 +128,7 @@ function apply(
   document: Document,
   mode?: number,
 ) {
-  const planned = foundOf(found(bytes, mode)).plan(journal, document, false);
+  const planned = foundOf(presentFile(bytes, mode)).plan(journal, document, false);
   const next: Journal = {
     ...(journal ?? firstJournal(planned.before)),
     owned: planned.owned,
@@ -136,8 +136,8 @@ function apply(
   return { planned, bytes: planned.changed ? textOf(planned.file) : bytes, journal: next };
 }
 
-function textOf(one: File): string | undefined {
-  return "absent" in one ? undefined : one.bytes.toString();
+function textOf(file: File): string | undefined {
+  return "absent" in file ? undefined : file.bytes.toString();
 }
 
 const nothing = mounted({});
@@ -168,7 +168,7 @@ test("changes nothing when the same content is applied twice, and leaves exactly
       const now = readOrFail(once.bytes ?? "{}");
       for (const [key, { value }] of document.desired.entries) {
         const names = [...document.desired.entries.keys()].filter(
-          (one) => imagesOf(one) === imagesOf(key),
+          (name) => imagesOf(name) === imagesOf(key),
         );
         assert.deepEqual(aliases(now, key).toSorted(), names.toSorted());
         assert.equal(digest(now.auths.get(key)), digest(value));
@@ -181,8 +181,8 @@ test("keeps entries and top-level keys of other programs through apply and relea
   fc.assert(
     fc.property(text, ours, ours, (before, first, second) => {
       const start = readOrFail(before);
-      const one = apply(before, undefined, mounted(first));
-      const two = apply(one.bytes, one.journal, mounted(second));
+      const firstResult = apply(before, undefined, mounted(first));
+      const two = apply(firstResult.bytes, firstResult.journal, mounted(second));
       const mine = new Set(
         [...Object.keys(first), ...Object.keys(second)].map((key) => imagesOf(key)),
       );
@@ -200,7 +200,7 @@ test("H18: a rollback restores the exact bytes of the previous revision", () => 
       let bytes = before;
       let journal: Journal | undefined;
       if (first !== undefined) ({ bytes, journal } = apply(bytes, journal, onlyAdditional(first)));
-      const former = found(bytes);
+      const former = presentFile(bytes);
       const { planned, bytes: failed, journal: next } = apply(bytes, journal, mounted(second));
       const undo = {
         file: foundOf(former).now,
@@ -209,7 +209,7 @@ test("H18: a rollback restores the exact bytes of the previous revision", () => 
         content: "",
       };
       if (journal === undefined) undo.owned = { entries: [], rest: [] };
-      const back = foundOf(found(failed)).planRestore({
+      const back = foundOf(presentFile(failed)).planRestore({
         ...next,
         owned: planned.owned,
         undo,
@@ -222,12 +222,12 @@ test("H18: a rollback restores the exact bytes of the previous revision", () => 
 test("keeps an entry through the release if another program added it while ours were in force", () => {
   fc.assert(
     fc.property(file, additional, entry, (before, revision, value) => {
-      const one = apply(before, undefined, onlyAdditional(revision));
-      const now = readOrFail(one.bytes ?? "{}");
+      const result = apply(before, undefined, onlyAdditional(revision));
+      const now = readOrFail(result.bytes ?? "{}");
       const theirs = JSON.stringify({
         auths: { ...Object.fromEntries(now.auths), "new.io": value },
       });
-      const after = readOrFail(apply(theirs, one.journal, nothing).bytes ?? "{}");
+      const after = readOrFail(apply(theirs, result.journal, nothing).bytes ?? "{}");
       assert.equal(JSON.stringify(after.auths.get("new.io")), JSON.stringify(value));
       for (const key of Object.keys(revision)) {
         const now = Object.fromEntries(
@@ -250,18 +250,18 @@ function triedForHub(bytes: string | undefined): string[] {
   const read = readAsKubelet(Buffer.from(bytes ?? "{}"));
   assert.ok(read.ok);
   const { tries } = match(read.entries, "docker.io/org/app");
-  return tries.flat().map(({ password: one }) => one.toString());
+  return tries.flat().map(({ password }) => password.toString());
 }
 
 for (const mine of [hubKey, "docker.io"])
   for (const their of [hubKey, "docker.io", "index.docker.io", "https://docker.io"])
     test(`B04: uses our entry for Docker Hub as ${mine}, and restores the other program's as ${their}`, () => {
       const before = JSON.stringify({ auths: { "z.io": theirEntry, [their]: theirEntry } });
-      const one = apply(before, undefined, onlyAdditional({ [mine]: "x" }));
-      assert.deepEqual(triedForHub(one.bytes), ["x"]);
+      const firstResult = apply(before, undefined, onlyAdditional({ [mine]: "x" }));
+      assert.deepEqual(triedForHub(firstResult.bytes), ["x"]);
       // Another program overwrites our entry. The next revision uses Docker Hub's other name.
       const over = JSON.stringify({ auths: { [their]: theirEntry, "z.io": theirEntry } });
-      const two = apply(over, one.journal, onlyAdditional({ [mine]: "x" }));
+      const two = apply(over, firstResult.journal, onlyAdditional({ [mine]: "x" }));
       assert.deepEqual(triedForHub(two.bytes), ["x"]);
       const other = mine === hubKey ? "docker.io" : hubKey;
       for (const names of [{ [mine]: "y", [other]: "y" }, { [other]: "z" }]) {
@@ -273,23 +273,23 @@ for (const mine of [hubKey, "docker.io"])
     });
 
 test("replaces the entry of a program that overwrote ours, and restores that entry on release", () => {
-  const one = apply(undefined, undefined, onlyAdditional({ "a.io": "x" }));
+  const result = apply(undefined, undefined, onlyAdditional({ "a.io": "x" }));
   const over = JSON.stringify({ auths: { "https://a.io": theirEntry } });
-  const again = apply(over, one.journal, onlyAdditional({ "a.io": "x" }));
+  const again = apply(over, result.journal, onlyAdditional({ "a.io": "x" }));
   assert.deepEqual(JSON.parse(again.bytes ?? ""), { auths: { "a.io": { auth: "b3Vyczp4" } } });
   assert.equal(apply(again.bytes, again.journal, nothing).bytes, over);
 });
 
 test("recognizes a former value of ours that another program restores from its own copy", () => {
-  const one = apply(undefined, undefined, onlyAdditional({ "a.io": "old" }));
-  const two = apply(one.bytes, one.journal, onlyAdditional({ "a.io": "new" }));
-  const back = apply(one.bytes, two.journal, onlyAdditional({ "a.io": "new" }));
+  const firstResult = apply(undefined, undefined, onlyAdditional({ "a.io": "old" }));
+  const two = apply(firstResult.bytes, firstResult.journal, onlyAdditional({ "a.io": "new" }));
+  const back = apply(firstResult.bytes, two.journal, onlyAdditional({ "a.io": "new" }));
   assert.equal(back.bytes, two.bytes);
   assert.equal(apply(back.bytes, back.journal, nothing).bytes, undefined);
 });
 
 test("recognizes our credential in another form or spelling, and never restores it in a release", () => {
-  const one = apply(undefined, undefined, onlyAdditional({ "a.io": "x" }));
+  const result = apply(undefined, undefined, onlyAdditional({ "a.io": "x" }));
   const forms = { ...auth("x"), email: "a@b.c" };
   const drifts: readonly (readonly [key: string, entry: object])[] = [
     ["a.io", forms],
@@ -299,18 +299,18 @@ test("recognizes our credential in another form or spelling, and never restores 
   ];
   for (const [key, entry] of drifts) {
     const drifted = JSON.stringify({ auths: { [key]: entry, "z.io": theirEntry } });
-    const repaired = apply(drifted, one.journal, onlyAdditional({ "a.io": "x" }));
+    const repaired = apply(drifted, result.journal, onlyAdditional({ "a.io": "x" }));
     assert.equal(repaired.planned.matters, key !== "a.io");
     const rest = { auths: { "z.io": theirEntry } };
     assert.deepEqual(
       JSON.parse(apply(repaired.bytes, repaired.journal, nothing).bytes ?? ""),
       rest,
     );
-    assert.deepEqual(JSON.parse(apply(drifted, one.journal, nothing).bytes ?? ""), rest);
+    assert.deepEqual(JSON.parse(apply(drifted, result.journal, nothing).bytes ?? ""), rest);
   }
   const more = JSON.stringify({ auths: { "a.io": { ...auth("x"), identitytoken: "theirs" } } });
-  const kept = apply(more, one.journal, onlyAdditional({ "a.io": "x" }));
-  assert.equal(apply(kept.bytes, kept.journal, nothing).bytes, more);
+  const reapplied = apply(more, result.journal, onlyAdditional({ "a.io": "x" }));
+  assert.equal(apply(reapplied.bytes, reapplied.journal, nothing).bytes, more);
 });
 
 test("keeps a rotated original on release if the node had that original before our first change, and removes other originals", () => {
@@ -319,14 +319,14 @@ test("keeps a rotated original on release if the node had that original before o
     "a.io": { password: "1", original: true },
     "d.io": { password: "1", original: true },
   };
-  const one = apply(
+  const firstResult = apply(
     before,
     undefined,
     mounted({ ...both, "*.c.io": { password: "x", original: false } }),
   );
   const after = apply(
-    one.bytes,
-    one.journal,
+    firstResult.bytes,
+    firstResult.journal,
     mounted({ ...both, "a.io": { password: "2", original: true } }),
   );
   assert.deepEqual(JSON.parse(after.bytes ?? ""), {
@@ -351,22 +351,30 @@ function applied(
   document: Document,
   mode?: number,
 ) {
-  const one = apply(bytes, journal, document, mode);
-  return { ...one, journal: { ...one.journal, left: one.planned.left } };
+  const result = apply(bytes, journal, document, mode);
+  return { ...result, journal: { ...result.journal, left: result.planned.fileMode } };
 }
 
 test("removes other users' rights on a file with our entries, and restores its mode on removal or rollback", () => {
   const before = JSON.stringify({ auths: { "z.io": theirEntry } });
   for (const mode of [0o644, 0o640, 0o600, 0o400]) {
-    const one = applied(before, undefined, onlyAdditional({ "a.io": "x" }), mode);
-    const left = mode & ~0o077;
-    assert.equal(modeAfter(one.planned), left);
-    const two = applied(one.bytes, one.journal, onlyAdditional({ "a.io": "y" }), left);
-    assert.equal(modeAfter(two.planned), left);
-    const gone = apply(two.bytes, two.journal, nothing, left);
+    const firstResult = applied(before, undefined, onlyAdditional({ "a.io": "x" }), mode);
+    const ownerMode = mode & ~0o077;
+    assert.equal(modeAfter(firstResult.planned), ownerMode);
+    const two = applied(
+      firstResult.bytes,
+      firstResult.journal,
+      onlyAdditional({ "a.io": "y" }),
+      ownerMode,
+    );
+    assert.equal(modeAfter(two.planned), ownerMode);
+    const gone = apply(two.bytes, two.journal, nothing, ownerMode);
     assert.deepEqual([gone.bytes, modeAfter(gone.planned)], [before, mode]);
-    const undo = { file: foundOf(found(before, mode)).now, owned, revision: 0, content: "" };
-    const back = foundOf(found(one.bytes, left)).planRestore({ ...one.journal, undo });
+    const undo = { file: foundOf(presentFile(before, mode)).now, owned, revision: 0, content: "" };
+    const back = foundOf(presentFile(firstResult.bytes, ownerMode)).planRestore({
+      ...firstResult.journal,
+      undo,
+    });
     assert.equal(modeAfter(back), mode);
   }
 });
@@ -376,13 +384,13 @@ const owned = { entries: [], rest: [] };
 test("keeps an administrator's chmod while our entries are in force, but gives other users no rights until our entries are removed", () => {
   const before = JSON.stringify({ auths: { "z.io": theirEntry } });
   const document = onlyAdditional({ "a.io": "x" });
-  const one = applied(before, undefined, document, 0o644);
-  const strict = apply(one.bytes, one.journal, nothing, 0o400);
+  const result = applied(before, undefined, document, 0o644);
+  const strict = apply(result.bytes, result.journal, nothing, 0o400);
   assert.equal(modeAfter(strict.planned), 0o400);
-  const opened = applied(one.bytes, one.journal, document, 0o640);
+  const opened = applied(result.bytes, result.journal, document, 0o640);
   assert.deepEqual(
     [opened.planned.changed, opened.planned.matters, opened.bytes, modeAfter(opened.planned)],
-    [true, false, one.bytes, 0o600],
+    [true, false, result.bytes, 0o600],
   );
   const again = applied(opened.bytes, opened.journal, document, 0o600);
   assert.equal(again.planned.changed, false);
@@ -392,17 +400,22 @@ test("keeps an administrator's chmod while our entries are in force, but gives o
 
 test("creates a removed file again with our mode, or 0600 if none is recorded", () => {
   const before = JSON.stringify({ auths: { "z.io": theirEntry } });
-  const one = applied(before, undefined, onlyAdditional({ "a.io": "x" }), 0o644);
-  const two = applied(one.bytes, one.journal, onlyAdditional({ "a.io": "y" }), 0o600);
+  const firstResult = applied(before, undefined, onlyAdditional({ "a.io": "x" }), 0o644);
+  const two = applied(
+    firstResult.bytes,
+    firstResult.journal,
+    onlyAdditional({ "a.io": "y" }),
+    0o600,
+  );
   assert.equal(
     modeAfter(apply(undefined, two.journal, onlyAdditional({ "a.io": "y" })).planned),
     0o600,
   );
   assert.equal(
-    modeAfter(apply(undefined, one.journal, onlyAdditional({ "a.io": "y" })).planned),
+    modeAfter(apply(undefined, firstResult.journal, onlyAdditional({ "a.io": "y" })).planned),
     0o600,
   );
-  const { left: _left, ...older } = one.journal;
+  const { left: _left, ...older } = firstResult.journal;
   assert.equal(modeAfter(apply(undefined, older, onlyAdditional({ "a.io": "y" })).planned), 0o600);
   assert.equal(
     modeAfter(apply(undefined, undefined, onlyAdditional({ "a.io": "y" })).planned),
@@ -422,11 +435,11 @@ test("after the journal was lost, treats every entry that is not from the origin
     ["{", true],
   ];
   for (const [bytes, unexplained] of table)
-    assert.equal(foundOf(found(bytes)).isUnexplained(released), unexplained, bytes);
+    assert.equal(foundOf(presentFile(bytes)).isUnexplained(released), unexplained, bytes);
 });
 
-function auth(one: string) {
-  return { auth: Buffer.from(`ours:${one}`).toString("base64") };
+function auth(password: string) {
+  return { auth: Buffer.from(`ours:${password}`).toString("base64") };
 }
 
 test("without a journal, treats an entry as ours if it equals our additional entry in any spelling, but not if it equals an original", () => {
@@ -443,7 +456,7 @@ test("without a journal, treats an entry as ours if it equals our additional ent
     for (const [mine, isSame] of spelled) {
       const auths = { ...mine, "d.io": auth("o"), "z.io": theirEntry };
       const bytes = JSON.stringify({ auths });
-      const planned = foundOf(found(bytes)).plan(undefined, document, lost);
+      const planned = foundOf(presentFile(bytes)).plan(undefined, document, lost);
       assert.equal(planned.changed, !isSame);
       const now = "absent" in planned.file ? "" : planned.file.bytes.toString();
       const journal = { ...firstJournal(planned.before), owned: planned.owned };
@@ -481,7 +494,7 @@ test("removes our credentials from a copy of a file that was rolled back", () =>
     onlyAdditional({ "a.io": "y", "b.io": "x", "c.io": "x" }),
   );
   const { revision, content, owned } = first.journal;
-  const before = foundOf(found(first.bytes));
+  const before = foundOf(presentFile(first.bytes));
   const undo = { file: before.now, owned, revision, content };
   const journal = { ...first.journal, owned: before.undone({ ...failed.journal, undo }) };
   const copies = [failed.bytes, text({ "https://a.io": auth("y"), "b.io": auth("x") })];
@@ -508,13 +521,17 @@ test("restores an entry that the node had before our first change, although we w
   const before = JSON.stringify({ auths: { "a.io": auth("x") } });
   const document = (...passwords: string[]) =>
     passwords.reduce(
-      (last: ReturnType<typeof apply> | undefined, one) =>
-        apply(last?.bytes ?? before, last?.journal, onlyAdditional({ "a.io": one, "b.io": "b" })),
+      (last: ReturnType<typeof apply> | undefined, password) =>
+        apply(
+          last?.bytes ?? before,
+          last?.journal,
+          onlyAdditional({ "a.io": password, "b.io": "b" }),
+        ),
       undefined,
     ) ?? assert.fail();
   const both = document("y", "x");
-  const left = apply(both.bytes, both.journal, onlyAdditional({ "b.io": "b" }));
-  const again = apply(left.bytes, left.journal, onlyAdditional({ "b.io": "b" }));
+  const reduced = apply(both.bytes, both.journal, onlyAdditional({ "b.io": "b" }));
+  const again = apply(reduced.bytes, reduced.journal, onlyAdditional({ "b.io": "b" }));
   assert.equal(again.planned.changed, false);
   assert.match(again.bytes ?? "", /"a\.io"/);
 });

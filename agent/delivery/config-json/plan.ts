@@ -30,15 +30,15 @@ export type Present =
 
 /** See FoundFile.plan. */
 function plan(
-  found: Present,
+  present: Present,
   journal: Journal | undefined,
   document: Document,
   lost: boolean,
 ): Plan {
   const planned =
     document.intent === "release"
-      ? planRelease(found, journal, document.desired)
-      : planPut(found, journal, document.desired, lost && journal === undefined);
+      ? planRelease(present, journal, document.desired)
+      : planPut(present, journal, document.desired, lost && journal === undefined);
   const { changed, file, owned } = planned;
   return {
     ...planned,
@@ -51,36 +51,43 @@ type Draft = Omit<Plan, "meanwhile" | "excess">;
 
 /** `again`: a journal was set aside, and the node might have more of our entries than we know. */
 function planPut(
-  found: Present,
+  present: Present,
   journal: Journal | undefined,
   desired: Desired,
   again: boolean,
 ): Draft {
   const isFirst = journal === undefined;
-  const result = put(found.document, journal?.owned ?? nothingOwned, desired, isFirst);
-  const isSame = !isInvalid(found) && areEquivalent(result.document, found.document);
-  const isOpen = isReadableByOthers(found) && hasOurs(result.owned);
+  const result = put(present.document, journal?.owned ?? nothingOwned, desired, isFirst);
+  const isSame = !isInvalid(present) && areEquivalent(result.document, present.document);
+  const isOpen = isReadableByOthers(present) && hasOurs(result.owned);
   const changed = !isSame || isOpen;
-  const before = journal?.before ?? withoutOurs(found, result.owned);
+  const before = journal?.before ?? withoutOurs(present, result.owned);
   const written = isSame
-    ? previous(found)
-    : asFile(result.document, found, journal?.left ?? before);
+    ? previous(present)
+    : asFile(result.document, present, journal?.left ?? before);
   const file = hasOurs(result.owned) ? ownerOnly(written) : written;
-  const left = modeRecord(file, found, journal);
-  const matters = again || changesCredentials(found, result.document, vacated(result.owned));
-  return { changed, matters, file, owned: result.owned, before, ...(left && { left }) };
+  const fileMode = modeRecord(file, present, journal);
+  const matters = again || changesCredentials(present, result.document, vacated(result.owned));
+  return {
+    changed,
+    matters,
+    file,
+    owned: result.owned,
+    before,
+    ...(fileMode && { fileMode }),
+  };
 }
 
-function planRelease(found: Present, journal: Journal | undefined, desired: Desired): Draft {
-  const now = previous(found);
+function planRelease(present: Present, journal: Journal | undefined, desired: Desired): Draft {
+  const now = previous(present);
   if (journal === undefined)
     return { changed: false, matters: false, file: now, owned: nothingOwned, before: now };
-  const { before, left } = journal;
-  const { document, owned } = release(found.document, journal.owned, desired);
+  const { before, left: fileMode } = journal;
+  const { document, owned } = release(present.document, journal.owned, desired);
   return {
-    ...restoredTo(found, document, before, left?.was === undefined ? undefined : left),
-    ...(left && { left }),
-    matters: changesCredentials(found, document),
+    ...restoredTo(present, document, before, fileMode?.was === undefined ? undefined : fileMode),
+    ...(fileMode && { fileMode }),
+    matters: changesCredentials(present, document),
     owned,
     before,
   };
@@ -110,35 +117,35 @@ function previous(found: Present): File {
  * file). If the meanings differ, the result is the document.
  */
 function restoredTo(
-  found: Present,
+  present: Present,
   document: NodeDocument,
   former: File,
-  left: Journal["left"],
+  fileMode: Journal["left"],
 ): Rewrite {
   const exact = areEquivalent(document, documentOf(former));
-  const kept = exact ? withMode(former, found) : asFile(document, found, former);
-  const isAsLeft = found.kind === "file" && found.mode === left?.mode;
-  const file = isAsLeft && left?.was !== undefined ? modeOf(kept, left.was) : kept;
-  return { changed: !isUnchanged(found, file), file };
+  const restored = exact ? withMode(former, present) : asFile(document, present, former);
+  const isAsLeft = present.kind === "file" && present.mode === fileMode?.mode;
+  const file = isAsLeft && fileMode?.was !== undefined ? modeOf(restored, fileMode.was) : restored;
+  return { changed: !isUnchanged(present, file), file };
 }
 
 /** The document as a file. A new file gets the mode of `former`. */
 function asFile(
   document: NodeDocument,
-  found: Present,
+  present: Present,
   former: File | NonNullable<Journal["left"]>,
 ): File {
-  const like = found.kind === "file" ? found : undefined;
+  const like = present.kind === "file" ? present : undefined;
   const bytes = writeDocument(document, like?.bytes);
   // 0600: a new file contains passwords, and only the kubelet (root) reads it.
-  return withMode({ bytes, mode: "absent" in former ? 0o600 : former.mode }, found);
+  return withMode({ bytes, mode: "absent" in former ? 0o600 : former.mode }, present);
 }
 
 const readableByOthers = 0o077;
 
 /** Whether other users can access the file. Such a file must not contain our credentials. */
-function isReadableByOthers(found: Present): boolean {
-  return found.kind === "file" && (found.mode & readableByOthers) !== 0;
+function isReadableByOthers(present: Present): boolean {
+  return present.kind === "file" && (present.mode & readableByOthers) !== 0;
 }
 
 function hasOurs({ entries, rest }: Owned): boolean {
@@ -154,48 +161,48 @@ function ownerOnly(file: File): File {
 }
 
 /** The record of the file mode. `was`: the replaced mode, until another program sets a new mode. */
-function modeRecord(file: File, found: Present, journal: Journal | undefined): Journal["left"] {
+function modeRecord(file: File, present: Present, journal: Journal | undefined): Journal["left"] {
   if ("absent" in file) return undefined;
   const { mode } = file;
-  if (found.kind === "absent") return { mode };
+  if (present.kind === "absent") return { mode };
   const before = journal?.left;
-  const was = found.mode === mode ? before?.mode === mode && before.was : found.mode;
+  const was = present.mode === mode ? before?.mode === mode && before.was : present.mode;
   return typeof was === "number" ? { mode, was } : { mode };
 }
 
 /** Keeps the mode of an existing file, which another program might have set. */
-function withMode(file: File, found: Present): File {
-  if (found.kind === "absent" || "absent" in file) return file;
-  return { bytes: file.bytes, mode: found.mode };
+function withMode(file: File, present: Present): File {
+  if (present.kind === "absent" || "absent" in file) return file;
+  return { bytes: file.bytes, mode: present.mode };
 }
 
 /** See FoundFile.isUnexplained. Only entries from the original are explained. */
 function isUnexplained(found: Present, { desired }: Document): boolean {
   const isOriginal = ([key, value]: readonly [string, unknown]) => {
-    const known = desired.entries.get(key);
-    return known?.original === true && digest(known.value) === digest(value);
+    const desiredEntry = desired.entries.get(key);
+    return desiredEntry?.original === true && digest(desiredEntry.value) === digest(value);
   };
   const { auths, rest } = found.document;
   return isInvalid(found) || ![...auths].every(isOriginal) || rest.size > 0;
 }
 
-function isUnchanged(found: Present, file: File): boolean {
-  if (found.kind === "absent" || "absent" in file)
-    return found.kind === "absent" && "absent" in file;
-  return found.bytes.equals(file.bytes) && found.mode === file.mode;
+function isUnchanged(present: Present, file: File): boolean {
+  if (present.kind === "absent" || "absent" in file)
+    return present.kind === "absent" && "absent" in file;
+  return present.bytes.equals(file.bytes) && present.mode === file.mode;
 }
 
 /**
- * Whether the kubelet must read the new file to get the right credentials. `left`: keys of `found`
- * to ignore, because the credential provider serves their registries.
+ * Whether the kubelet must read the new file to get the right credentials. `vacatedKeys`: keys
+ * of `present` to ignore, because the credential provider serves their registries.
  */
 function changesCredentials(
-  found: Present,
+  present: Present,
   document: NodeDocument,
-  left: ReadonlySet<string> = new Set(),
+  vacatedKeys: ReadonlySet<string> = new Set(),
 ): boolean {
-  const { auths, ...rest } = isInvalid(found) ? emptyDocument : found.document;
-  const remaining = [...auths].filter(([key]) => !left.has(key));
+  const { auths, ...rest } = isInvalid(present) ? emptyDocument : present.document;
+  const remaining = [...auths].filter(([key]) => !vacatedKeys.has(key));
   return !giveTheSame({ ...rest, auths: new Map(remaining) }, document);
 }
 
@@ -203,8 +210,8 @@ function vacated({ entries }: Owned): ReadonlySet<string> {
   return new Set(entries.filter(({ vacant }) => vacant).map(({ key }) => key));
 }
 
-function isInvalid(found: Present): boolean {
-  return found.kind === "file" && found.invalid !== undefined;
+function isInvalid(present: Present): boolean {
+  return present.kind === "file" && present.invalid !== undefined;
 }
 
 function documentOf(file: File): NodeDocument {
@@ -214,12 +221,12 @@ function documentOf(file: File): NodeDocument {
 }
 
 /** The file before our first change, as far as we can tell without a journal. */
-function withoutOurs(found: Present, owned: Owned): File {
-  const { document } = release(found.document, owned, { entries: new Map(), rest: new Map() });
-  if (areEquivalent(document, found.document)) return previous(found);
+function withoutOurs(present: Present, owned: Owned): File {
+  const { document } = release(present.document, owned, { entries: new Map(), rest: new Map() });
+  if (areEquivalent(document, present.document)) return previous(present);
   return areEquivalent(document, emptyDocument)
     ? { absent: true }
-    : asFile(document, found, previous(found));
+    : asFile(document, present, previous(present));
 }
 
 /** config.json as found, with all plans that we can make for it. */

@@ -17,8 +17,8 @@ type Known = Readonly<{ key: string; registry: string }>;
  * our images first, for example because its path is longer. Undefined if there is no such entry.
  */
 export function rivalsIn(document: NodeDocument, owned: Owned): string | undefined {
-  const known = answers.get(document);
-  if (known?.owned === owned) return known.answer;
+  const cached = answers.get(document);
+  if (cached?.owned === owned) return cached.answer;
   const answer = find(document, owned);
   answers.set(document, { owned, answer });
   return answer;
@@ -40,21 +40,21 @@ function find({ auths }: NodeDocument, owned: Owned): string | undefined {
   // index.docker.io, but serves docker.io.
   const byHost = Map.groupBy(ours, ({ registry }) => placeOf(registry));
   const anywhere = ours.filter(({ registry }) => hasWildcard(registry));
-  const found = theirs.flatMap((their) => {
+  const rivals = theirs.flatMap((their) => {
     const near = hasWildcard(their.registry)
       ? ours
       : [...(byHost.get(placeOf(their.registry)) ?? []), ...anywhere];
     const before = near.find(
-      (one) =>
-        isTriedBefore(their.registry, one.registry) &&
-        overlaps(their.registry, one.registry) &&
-        credential(their.key) !== credential(one.key),
+      (entry) =>
+        isTriedBefore(their.registry, entry.registry) &&
+        overlaps(their.registry, entry.registry) &&
+        credential(their.key) !== credential(entry.key),
     );
     return before === undefined ? [] : [`${quote(their.key)} before ${quote(before.key)}`];
   });
-  if (found.length === 0) return undefined;
-  const more = found.length > most ? `, and ${found.length - most} more` : "";
-  return `the kubelet tries entries of other programs first: ${found.slice(0, most).join(", ")}${more}`;
+  if (rivals.length === 0) return undefined;
+  const more = rivals.length > most ? `, and ${rivals.length - most} more` : "";
+  return `the kubelet tries entries of other programs first: ${rivals.slice(0, most).join(", ")}${more}`;
 }
 
 /** The number of entries that fit into one line. */

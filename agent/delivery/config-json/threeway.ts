@@ -47,14 +47,14 @@ export function put(
   const cleared = withoutFormer(withdraw(current, gone, owned), isOld, desired);
   const auths = new Map(cleared.auths);
   const rest = new Map(cleared.rest);
-  const known = new Map(owned.entries.map((one) => [one.key, one]));
+  const ownedByKey = new Map(owned.entries.map((entry) => [entry.key, entry]));
   /**
    * Keys that are assigned to one of our entries. A foreign key is assigned to the first of our
    * entries for the same images. For Docker Hub we can have two such entries.
    */
   const taken = new Set<string>();
   const entries = [...desired.entries].map(([key, { value, original, vacant }]) => {
-    const mine = known.get(key);
+    const mine = ownedByKey.get(key);
     // Without a journal, an entry of the file counts as ours if it equals our additional entry, in
     // any spelling. The journal might have been lost. Without this rule, a withdrawal would restore
     // the credential that it must remove.
@@ -74,17 +74,20 @@ export function put(
     // An existing key is replaced in place, so that the order of other programs' entries stays.
     for (const alias of beside) if (alias !== key || vacant) auths.delete(alias);
     if (vacant) return vacantRecord(key, mine, displaced);
-    const there = auths.get(key);
+    const currentValue = auths.get(key);
     // If we keep the same object, a comparison sees at once that nothing has changed.
-    auths.set(key, there !== undefined && digest(there) === digest(value) ? there : value);
+    auths.set(
+      key,
+      currentValue !== undefined && digest(currentValue) === digest(value) ? currentValue : value,
+    );
     return ownRecord(key, value, mine, displaced);
   });
   const keys = [...desired.rest].map(([key, value]) => {
-    const mine = owned.rest.find((one) => one.key === key);
-    const there = rest.get(key);
-    const foreign = rest.has(key) && !mine?.wrote.includes(digest(there));
+    const mine = owned.rest.find((entry) => entry.key === key);
+    const currentValue = rest.get(key);
+    const foreign = rest.has(key) && !mine?.wrote.includes(digest(currentValue));
     rest.set(key, value);
-    return ownRecord(key, value, mine, foreign ? [{ key, raw: JSON.stringify(there) }] : []);
+    return ownRecord(key, value, mine, foreign ? [{ key, raw: JSON.stringify(currentValue) }] : []);
   });
   const former = formerBeside(owned, gone, entries);
   return { document: { auths, rest }, owned: { entries, rest: keys, ...formerField(former) } };
@@ -105,8 +108,8 @@ function formerMatcher({ former: all, entries }: Owned): IsFormer {
     byImages.set(images, new Set([...(byImages.get(images) ?? []), ...wrote]));
   }
   return (key, raw) => {
-    const known = byImages.get(imagesOf(key));
-    return known !== undefined && (known.has(digest(raw)) || known.has(digest(plain(raw))));
+    const digests = byImages.get(imagesOf(key));
+    return digests !== undefined && (digests.has(digest(raw)) || digests.has(digest(plain(raw))));
   };
 }
 
@@ -115,9 +118,9 @@ function formerMatcher({ former: all, entries }: Owned): IsFormer {
  * we want no entry now.
  */
 function withoutFormer(document: NodeDocument, isOld: IsFormer, desired: Desired): NodeDocument {
-  const wanted = new Set([...desired.entries.keys()].map(imagesOf));
+  const desiredImages = new Set([...desired.entries.keys()].map(imagesOf));
   const old = [...document.auths].filter(
-    ([key, raw]) => !wanted.has(imagesOf(key)) && isOld(key, raw),
+    ([key, raw]) => !desiredImages.has(imagesOf(key)) && isOld(key, raw),
   );
   // Return the same object, so that its index is not built again in each round.
   if (old.length === 0) return document;
@@ -139,10 +142,10 @@ function formerBeside(owned: Owned, gone: Owned, entries: readonly Own[]): Forme
 
 /** Digests of our values in the first list that the second list does not contain. */
 function leftOf(entries: readonly Own[], now: readonly Own[]): Former {
-  const known = new Map(now.map(({ key, wrote }) => [key, new Set(wrote)]));
+  const digestsByKey = new Map(now.map(({ key, wrote }) => [key, new Set(wrote)]));
   return entries.map(({ key, wrote }) => ({
     key,
-    wrote: wrote.filter((one) => known.get(key)?.has(one) !== true),
+    wrote: wrote.filter((valueDigest) => digestsByKey.get(key)?.has(valueDigest) !== true),
   }));
 }
 
@@ -157,7 +160,7 @@ function restoredBy(entries: readonly Own[]): (key: string, digest: string) => b
     const digests = theirs.flatMap((raw) => [digest(raw), digest(plain(raw))]);
     byImages.set(imagesOf(key), new Set([...(byImages.get(imagesOf(key)) ?? []), ...digests]));
   }
-  return (key, one) => byImages.get(imagesOf(key))?.has(one) === true;
+  return (key, valueDigest) => byImages.get(imagesOf(key))?.has(valueDigest) === true;
 }
 
 /**
@@ -166,8 +169,8 @@ function restoredBy(entries: readonly Own[]): (key: string, digest: string) => b
  * copy.
  */
 export function ownedBefore(owned: Owned, before: Owned): Owned {
-  const left = joinFormer(before.former, leftOf(owned.entries, before.entries));
-  return { ...before, ...formerField(withoutTheirs(left, restoredBy(owned.entries))) };
+  const former = joinFormer(before.former, leftOf(owned.entries, before.entries));
+  return { ...before, ...formerField(withoutTheirs(former, restoredBy(owned.entries))) };
 }
 
 /**
@@ -176,17 +179,20 @@ export function ownedBefore(owned: Owned, before: Owned): Owned {
  * current value stays, because we must not undo a rotation.
  */
 export function release(current: NodeDocument, owned: Owned, desired: Desired): MergeResult {
-  const entries = owned.entries.map((one) => {
-    const now = desired.entries.get(one.key);
-    const kept =
+  const entries = owned.entries.map((entry) => {
+    const now = desired.entries.get(entry.key);
+    const keepsOriginal =
       now?.original &&
-      one.displaced.length > 0 &&
-      !one.displaced.some(({ raw }) => same(raw, now.value));
-    return kept
-      ? { ...ownRecord(one.key, now.value, one, []), kept: now.value }
-      : { ...one, kept: undefined };
+      entry.displaced.length > 0 &&
+      !entry.displaced.some(({ raw }) => same(raw, now.value));
+    return keepsOriginal
+      ? { ...ownRecord(entry.key, now.value, entry, []), kept: now.value }
+      : { ...entry, kept: undefined };
   });
-  const gone = { ...owned, entries: entries.filter(({ kept }) => kept === undefined) };
+  const gone = {
+    ...owned,
+    entries: entries.filter(({ kept: original }) => original === undefined),
+  };
   const none = { entries: new Map(), rest: new Map() };
   const document = withoutFormer(withdraw(current, gone, owned), formerMatcher(owned), none);
   const auths = new Map(document.auths);
@@ -211,23 +217,23 @@ export function restore(
   ownedBefore: Owned,
 ): NodeDocument {
   const auths = new Map(current.auths);
-  for (const [, { key, known }] of knownValues(imagesOf, owned.entries, ownedBefore.entries)) {
+  for (const [, { key, digests }] of knownValues(imagesOf, owned.entries, ownedBefore.entries)) {
     const now = aliases(current, key);
-    const isKnown = (raw: RawJson) => known.has(digest(raw)) || known.has(digest(plain(raw)));
+    const isKnown = (raw: RawJson) => digests.has(digest(raw)) || digests.has(digest(plain(raw)));
     if (now.some((alias) => !isKnown(current.auths.get(alias)))) continue;
     for (const alias of now) auths.delete(alias);
     for (const alias of aliases(before, key)) auths.set(alias, before.auths.get(alias));
   }
   const rest = new Map(current.rest);
-  for (const [key, { known }] of knownValues(String, owned.rest, ownedBefore.rest)) {
-    if (rest.has(key) && !known.has(digest(rest.get(key)))) continue;
+  for (const [key, { digests }] of knownValues(String, owned.rest, ownedBefore.rest)) {
+    if (rest.has(key) && !digests.has(digest(rest.get(key)))) continue;
     rest.delete(key);
     if (before.rest.has(key)) rest.set(key, before.rest.get(key));
   }
   return { auths, rest };
 }
 
-type Place = Readonly<{ key: string; known: Set<string> }>;
+type Place = Readonly<{ key: string; digests: Set<string> }>;
 
 /**
  * Place (a registry or a top-level key) → one of its keys, and the digests of every value that we
@@ -239,10 +245,10 @@ function knownValues(
 ): Map<string, Place> {
   const places = new Map<string, Place>();
   for (const { key, wrote, displaced } of lists.flat()) {
-    const place = places.get(placeOf(key)) ?? { key, known: new Set() };
+    const place = places.get(placeOf(key)) ?? { key, digests: new Set() };
     places.set(placeOf(key), place);
-    for (const one of wrote) place.known.add(one);
-    for (const { raw } of displaced) place.known.add(digest(valueOf(raw)));
+    for (const valueDigest of wrote) place.digests.add(valueDigest);
+    for (const { raw } of displaced) place.digests.add(digest(valueOf(raw)));
   }
   return places;
 }
@@ -262,8 +268,8 @@ function isOurs(raw: RawJson, { wrote }: Pick<Own, "wrote">): boolean {
  */
 export function union(newer: Owned, older: Owned): Owned {
   const join = (now: readonly Own[], then: readonly Own[]) => {
-    const known = new Set(now.map(({ key }) => key));
-    return [...now, ...then.filter(({ key }) => !known.has(key))];
+    const newerKeys = new Set(now.map(({ key }) => key));
+    return [...now, ...then.filter(({ key }) => !newerKeys.has(key))];
   };
   return {
     entries: join(newer.entries, older.entries),
@@ -277,15 +283,15 @@ export function holds(current: NodeDocument, owned: Owned): boolean {
   const present = new Set(owned.entries.filter(({ vacant }) => !vacant).map(({ key }) => key));
   return (
     owned.entries.every(
-      (one) =>
-        (one.vacant === true || isInPlace(one, current.auths)) &&
-        aliases(current, one.key).every((alias) => present.has(alias)),
-    ) && owned.rest.every((one) => isInPlace(one, current.rest))
+      (entry) =>
+        (entry.vacant === true || isInPlace(entry, current.auths)) &&
+        aliases(current, entry.key).every((alias) => present.has(alias)),
+    ) && owned.rest.every((entry) => isInPlace(entry, current.rest))
   );
 }
 
-function isInPlace({ key, wrote }: Own, there: ReadonlyMap<string, RawJson>): boolean {
-  return there.has(key) && digest(there.get(key)) === wrote.at(-1);
+function isInPlace({ key, wrote }: Own, values: ReadonlyMap<string, RawJson>): boolean {
+  return values.has(key) && digest(values.get(key)) === wrote.at(-1);
 }
 
 /**
@@ -297,11 +303,11 @@ function withdraw(current: NodeDocument, owned: Owned, all: Owned): NodeDocument
   if (owned.entries.length + owned.rest.length === 0) return current;
   const auths = new Map(current.auths);
   const rest = new Map(current.rest);
-  const stays = new Map(all.entries.map((one) => [one.key, one]));
+  const stays = new Map(all.entries.map((entry) => [entry.key, entry]));
   for (const { key } of owned.entries) stays.delete(key);
-  for (const one of owned.entries)
-    for (const alias of aliases(current, one.key))
-      if (auths.has(alias) && !stays.has(alias) && isOurs(auths.get(alias), one))
+  for (const entry of owned.entries)
+    for (const alias of aliases(current, entry.key))
+      if (auths.has(alias) && !stays.has(alias) && isOurs(auths.get(alias), entry))
         auths.delete(alias);
   // A newer foreign entry for these images stays and makes the displaced entry obsolete.
   const isForeign = (alias: string): boolean => {
@@ -311,10 +317,10 @@ function withdraw(current: NodeDocument, owned: Owned, all: Owned): NodeDocument
   const vacated = owned.entries.filter(({ key }) => !aliases(current, key).some(isForeign));
   for (const { displaced } of vacated)
     for (const { key, raw } of displaced) auths.set(key, valueOf(raw));
-  for (const one of owned.rest) {
-    if (rest.has(one.key) && !one.wrote.includes(digest(rest.get(one.key)))) continue;
-    rest.delete(one.key);
-    for (const { key, raw } of one.displaced) rest.set(key, valueOf(raw));
+  for (const entry of owned.rest) {
+    if (rest.has(entry.key) && !entry.wrote.includes(digest(rest.get(entry.key)))) continue;
+    rest.delete(entry.key);
+    for (const { key, raw } of entry.displaced) rest.set(key, valueOf(raw));
   }
   return { auths, rest };
 }
@@ -326,7 +332,7 @@ function ownRecord(
   displaced: Own["displaced"],
 ): Own {
   const now = digest(value);
-  const before = (mine?.wrote ?? []).filter((one) => one !== now);
+  const before = (mine?.wrote ?? []).filter((valueDigest) => valueDigest !== now);
   const wrote = [...before, now].slice(-generations);
   return { key, wrote, displaced: withOlder(mine, displaced) };
 }
@@ -341,8 +347,8 @@ function vacantRecord(key: string, mine: Own | undefined, displaced: Own["displa
 }
 
 function withOlder(mine: Own | undefined, displaced: Own["displaced"]): Own["displaced"] {
-  const newer = new Set(displaced.map((one) => one.key));
-  return [...(mine?.displaced ?? []).filter((one) => !newer.has(one.key)), ...displaced];
+  const newer = new Set(displaced.map((entry) => entry.key));
+  return [...(mine?.displaced ?? []).filter((entry) => !newer.has(entry.key)), ...displaced];
 }
 
 function same(raw: string, value: RawJson): boolean {

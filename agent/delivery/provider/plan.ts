@@ -140,7 +140,12 @@ function withAnswer(
   order: "first" | "last",
 ): Plan {
   if (installed.answer?.equals(put.bytes)) return planned;
-  return { ...planned, changed: true, ...(!planned.changed && { kept: true }), [order]: put };
+  return {
+    ...planned,
+    changed: true,
+    ...(!planned.changed && { keepsConfig: true }),
+    [order]: put,
+  };
 }
 
 function putOf({ identity: expected }: InstalledAnswer, bytes: Buffer): Put {
@@ -191,14 +196,14 @@ export function share(
   const answer = new Map<string, unknown>();
   const config = new Map<string, typeof entries extends ReadonlyMap<string, infer T> ? T : never>();
   const unserved: { key: string; why: string }[] = [];
-  const known = new Map(owned.entries.map((one) => [one.key, one]));
+  const entriesByKey = new Map(owned.entries.map((entry) => [entry.key, entry]));
   for (const [key, entry] of entries) {
     const why = entry.original ? undefined : whyUnanswerable(key, entry.value, rows);
     if (entry.original || (why !== undefined && scope === "All")) config.set(key, entry);
     else if (why !== undefined) unserved.push({ key, why });
     else {
       answer.set(key, entry.value);
-      const mine = known.get(key);
+      const mine = entriesByKey.get(key);
       if (asked || mine?.vacant) config.set(key, { ...entry, vacant: true });
       else if (mine !== undefined && scope === "All") config.set(key, entry);
     }

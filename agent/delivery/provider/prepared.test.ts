@@ -79,11 +79,11 @@ const snippets: readonly Row[] = [
       const { files, joinConfiguration } = (load(list) as Template).spec.template.spec;
       lay(root, files);
       const listed = joinConfiguration.nodeRegistration.kubeletExtraArgs;
-      const given = Object.fromEntries(listed.map(({ name, value }) => [name, value]));
+      const expectedArgs = Object.fromEntries(listed.map(({ name, value }) => [name, value]));
       const mapped = (load(map) as Mapped).joinConfiguration.nodeRegistration.kubeletExtraArgs;
-      assert.deepEqual(mapped, given);
+      assert.deepEqual(mapped, expectedArgs);
       // kubeadm writes the flags like this.
-      const flags = Object.entries(given).map(([name, value]) => `--${name}=${value}`);
+      const flags = Object.entries(expectedArgs).map(([name, value]) => `--${name}=${value}`);
       const line = ["--v=2", ...flags].toSorted().join(" ");
       const content = `KUBELET_KUBEADM_ARGS="${line}"\n`;
       lay(root, [{ path: env, permissions: "0644", content }]);
@@ -127,7 +127,7 @@ test("accepts the configuration that the page describes for scope Annotated", ()
   const [body = ""] = bodies("## Preparing a node");
   const config = JSON.parse(providerConfig([], "All")) as { providers: object[] };
   const added = JSON.parse(`{${body}}`) as object;
-  const providers = config.providers.map((one) => ({ ...one, ...added }));
+  const providers = config.providers.map((provider) => ({ ...provider, ...added }));
   const bytes = Buffer.from(JSON.stringify({ ...config, providers }));
   assert.ok(judgeConfig(bytes, "Annotated").ok);
 });

@@ -106,13 +106,13 @@ const rows: readonly Row[] = [
     ["orig.io", "a.io"],
   ],
 ];
-for (const [what, given, owned, answer, kept] of rows)
+for (const [what, change, owned, answer, configKeys] of rows)
   test(`divides the entries: ${what}`, () => {
     const { entries } = desired("orig.io", "a.io");
-    const shares = share({ entries, rest: new Map() }, { ...installed, ...given }, owned, "All");
+    const shares = share({ entries, rest: new Map() }, { ...installed, ...change }, owned, "All");
     assert.deepEqual([...shares.answer.keys()], answer);
     const shown = [...shares.config.entries].map(([key, { vacant }]) => (vacant ? `-${key}` : key));
-    assert.deepEqual(shown, kept);
+    assert.deepEqual(shown, configKeys);
   });
 
 test("scope Annotated: considers a node unfit if only config.json could serve an entry, because every pod would get the entry", () => {
@@ -122,10 +122,10 @@ test("scope Annotated: considers a node unfit if only config.json could serve an
     ["b.io", binary, /b\.io.*UTF-8/],
     ["[::1]:5000", "dTpw", /::1.*IPv6/],
   ] as const) {
-    const found = providedBy(config({}), { ...installed, rows: ["b.io"] }, "Annotated");
+    const file = providedBy(config({}), { ...installed, rows: ["b.io"] }, "Annotated");
     const entries = new Map([[key, { value: { auth }, original: false }]]);
-    const wanted = { ...document("a.io"), desired: { entries, rest: new Map() } };
-    const planned = found.plan(undefined, wanted, false);
+    const desiredDocument = { ...document("a.io"), desired: { entries, rest: new Map() } };
+    const planned = file.plan(undefined, desiredDocument, false);
     assert.match(planned.unfit ?? "", why);
     assert.equal(keysOf(planned)?.length, 0);
   }
@@ -133,16 +133,16 @@ test("scope Annotated: considers a node unfit if only config.json could serve an
 
 test("writes the answer before it removes our entry from config.json; on removal, restores config.json before it empties the answer", () => {
   const theirs = config({ "a.io": { auth: "dTp0" }, "b.io": value });
-  const found = providedBy(theirs, installed, "All");
-  const put = found.plan(undefined, document("a.io"), false);
+  const file = providedBy(theirs, installed, "All");
+  const put = file.plan(undefined, document("a.io"), false);
   assert.ok(put.first);
   assert.deepEqual(keysOf(put), ["b.io"]);
-  assert.ok(!put.matters && !put.kept);
+  assert.ok(!put.matters && !put.keepsConfig);
   const answer = answerOf(new Map([["a.io", value]]));
   assert.equal(put.owned.answer, digestOf(answer));
   const journal: Journal = { ...firstJournal(put.before), owned: put.owned };
   const now = providedBy(config({ "b.io": value }), { ...installed, answer }, "All");
-  assert.ok(now.holds(put.owned) && !found.holds(put.owned));
+  assert.ok(now.holds(put.owned) && !file.holds(put.owned));
   assert.equal(now.plan(journal, document("a.io"), false).changed, false);
   const back = now.plan(journal, document(), false);
   assert.deepEqual(back.last?.bytes, answerOf(new Map()));
@@ -167,18 +167,18 @@ test("keeps the old answer to put it back if the change fails, unless that answe
     ["another program changed it", other, journal],
     ["it was not read", Buffer.alloc(0), undefined],
   ];
-  for (const [when, answer, known, former] of rows) {
-    const found = providedBy(config({}), { ...installed, answer }, "All");
-    const { first } = found.plan(known, document("a.io"), false);
+  for (const [when, answer, recordedJournal, former] of rows) {
+    const file = providedBy(config({}), { ...installed, answer }, "All");
+    const { first } = file.plan(recordedJournal, document("a.io"), false);
     assert.ok(first, when);
     assert.deepEqual(first.former, former, when);
   }
 });
 
 test("writes only the answer on a rotation, so no kubelet has to reread anything", () => {
-  const found = providedBy(config({ "b.io": value }), installed, "All");
-  const planned = found.plan(undefined, document("a.io"), false);
-  assert.ok(planned.changed && planned.kept && !planned.matters);
+  const file = providedBy(config({ "b.io": value }), installed, "All");
+  const planned = file.plan(undefined, document("a.io"), false);
+  assert.ok(planned.changed && planned.keepsConfig && !planned.matters);
 });
 
 test("keeps the provider's answer after a change to another mode until config.json is proved, and never touches a foreign answer", () => {
@@ -190,27 +190,27 @@ test("keeps the provider's answer after a change to another mode until config.js
   assert.deepEqual(keysOf(put), ["a.io"]);
   assert.equal(put.first ?? put.last, undefined);
   assert.equal(put.owned.answer, owned.answer);
-  const there = afterProvider(config({ "a.io": value }), { ...installed, answer });
+  const file = afterProvider(config({ "a.io": value }), { ...installed, answer });
   const next = { ...journal, owned: put.owned };
-  const pending = there.plan({ ...next, phase: "restarting" }, document("a.io"), false);
+  const pending = file.plan({ ...next, phase: "restarting" }, document("a.io"), false);
   assert.equal(pending.changed, false);
   // The kubelet was not restarted, and has not read config.json yet.
-  const unread = there.plan({ ...next, rereads: "" }, document("a.io"), false);
+  const unread = file.plan({ ...next, rereads: "" }, document("a.io"), false);
   assert.equal(unread.last, undefined);
   assert.equal(unread.owned.answer, owned.answer);
-  const proved = there.plan(next, document("a.io"), false);
-  assert.ok(proved.kept && proved.last);
+  const proved = file.plan(next, document("a.io"), false);
+  assert.ok(proved.keepsConfig && proved.last);
   assert.equal(proved.owned.answer, undefined);
   assert.equal(proved.meanwhile.answer, owned.answer);
-  const never = there.plan({ ...next, owned: own("a.io") }, document("a.io"), false);
+  const never = file.plan({ ...next, owned: own("a.io") }, document("a.io"), false);
   assert.equal(never.first ?? never.last, undefined);
 });
 
 test("until the script has left its stamp, reports that the kubelet has not run the provider", (t) => {
   const root = tree(t);
   const note = () => {
-    const found = byProvider("All").read(root);
-    return "note" in found ? found.note : undefined;
+    const file = byProvider("All").read(root);
+    return "note" in file ? file.note : undefined;
   };
   assert.match(note() ?? "", /has not run/);
   hasAsked(root);
@@ -266,12 +266,12 @@ for (const [why, spoil, needs = false] of spoilt)
       const root = tree(t);
       assert.equal(readInstalled(root, "All").unfit, undefined);
       spoil(root);
-      const found = readInstalled(root, "All");
-      assert.match(found.unfit ?? "", why);
+      const provider = readInstalled(root, "All");
+      assert.match(provider.unfit ?? "", why);
       const file = byProvider("All").read(root);
-      assert.ok("unfit" in file && file.unfit === found.unfit);
+      assert.ok("unfit" in file && file.unfit === provider.unfit);
       const planned = file.plan(undefined, document("a.io"), false);
-      assert.equal(planned.unfit, found.unfit);
+      assert.equal(planned.unfit, provider.unfit);
       assert.equal(file.plan(undefined, document(), false).unfit, undefined);
     },
   );
@@ -327,7 +327,7 @@ import { configAfterProvider, readInstalled } from ${JSON.stringify(join(import.
 const [, root] = process.argv;
 process.stdout.write(readInstalled(root, "All").unfit ?? "fit");
 const last = configAfterProvider.read(root).answer.empty;
-await configAfterProvider.write({ changed: true, kept: true, last }, {}, root);
+await configAfterProvider.write({ changed: true, keepsConfig: true, last }, {}, root);
 process.stdout.write(configAfterProvider.read(root).answer.empty ? ", not empty" : ", empty");`;
     const run = 'mount --bind "$1/$3" "$1/$3" && exec "$0" --input-type=module -e "$2" "$1"';
     const args = [...spaces, "sh", "-c", run, process.execPath, root, program, name];

@@ -32,7 +32,7 @@ const names = [...configJson.names, folder, script, config, answer];
 export function byProvider(scope: ProviderScope): Delivery {
   return besides(
     (directory) => readInstalled(directory, scope),
-    (found, installed) => providedBy(found, installed, scope),
+    (file, installed) => providedBy(file, installed, scope),
   );
 }
 
@@ -46,16 +46,16 @@ function besides<Installed extends InstalledAnswer>(
   return {
     names,
     read(directory) {
-      const found = configJson.read(directory);
+      const configFile = configJson.read(directory);
       const installed = readBeside(directory);
-      const file = isFound(found) ? together(found, installed) : found;
+      const file = isFound(configFile) ? together(configFile, installed) : configFile;
       return { ...file, answer: answerIn(installed) };
     },
-    async write(rewrite, found, directory) {
-      const { first, last, kept } = rewrite;
+    async write(rewrite, file, directory) {
+      const { first, last, keepsConfig } = rewrite;
       if (first) await put(first, directory);
       try {
-        if (!kept) await configJson.write(rewrite, found, directory);
+        if (!keepsConfig) await configJson.write(rewrite, file, directory);
       } finally {
         // Only a withdrawal writes both config.json and `last`. It empties the answer even if the
         // write of config.json fails.
@@ -101,25 +101,25 @@ const nothing = { answer: undefined, identity: "absent" } as const;
 export function readInstalled(kubeletDirectory: string, scope: ProviderScope): InstalledProvider {
   const under = (name: string) => join(kubeletDirectory, name);
   const asked = trying(() => lstatSync(under(providerFiles.stamp)) !== undefined) === true;
-  const found = readAnswer(kubeletDirectory);
+  const installedAnswer = readAnswer(kubeletDirectory);
   const config = trying(() => readConfig(under, scope));
-  if (typeof config !== "string") return { ...found, rows: config, asked };
-  // If `found` has its own reason, that reason replaces the configuration's.
-  return { unfit: config, ...found, rows: [], asked };
+  if (typeof config !== "string") return { ...installedAnswer, rows: config, asked };
+  // If `installedAnswer` has its own reason, that reason replaces the configuration's.
+  return { unfit: config, ...installedAnswer, rows: [], asked };
 }
 
 /** Reads the answer alone. Never throws. */
 function readAnswer(kubeletDirectory: string): InstalledAnswer {
   const path = join(kubeletDirectory, answer);
-  const found = trying(() => readOwn(path, mostAnswer));
-  if (typeof found === "string") return { ...unread(path), unfit: found };
-  if (found.kind === "absent") return missing(join(kubeletDirectory, folder));
-  if (found.kind !== "file")
+  const reading = trying(() => readOwn(path, mostAnswer));
+  if (typeof reading === "string") return { ...unread(path), unfit: reading };
+  if (reading.kind === "absent") return missing(join(kubeletDirectory, folder));
+  if (reading.kind !== "file")
     return {
       ...unread(path),
-      unfit: `answer.json: ${found.kind === "refused" ? found.why : "another program is writing it"}`,
+      unfit: `answer.json: ${reading.kind === "refused" ? reading.why : "another program is writing it"}`,
     };
-  const { bytes, mode, identity } = found;
+  const { bytes, mode, identity } = reading;
   // If other users can read credentials in the answer, we must write the answer again.
   const isFit = (mode & readableByOthers) === 0 || bytes.equals(emptyAnswer);
   return { answer: isFit ? bytes : Buffer.alloc(0), identity };
@@ -132,10 +132,10 @@ function readAnswer(kubeletDirectory: string): InstalledAnswer {
  */
 function unread(path: string): InstalledAnswer {
   if (trying(() => lstatSync(dirname(path)).isFile()) === true) return nothing;
-  const found = trying(() =>
+  const reading = trying(() =>
     lstatSync(path).isDirectory() ? nothing : { answer: Buffer.alloc(0), identity: identify(path) },
   );
-  return typeof found === "string" ? { ...nothing, unseen: found } : found;
+  return typeof reading === "string" ? { ...nothing, unseen: reading } : reading;
 }
 
 /**
@@ -158,19 +158,19 @@ function readConfig(
 ): readonly string[] | string {
   const { folder, bin, script, configs, config } = providerFiles;
   for (const directory of [folder, bin, configs]) {
-    const found = lstatSync(under(directory), { throwIfNoEntry: false });
-    if (found === undefined) return `${directory} is missing`;
-    if (!found.isDirectory()) return `${directory} is not a directory`;
+    const stats = lstatSync(under(directory), { throwIfNoEntry: false });
+    if (stats === undefined) return `${directory} is missing`;
+    if (!stats.isDirectory()) return `${directory} is not a directory`;
     // Anyone who can write there can make the kubelet run a program as root.
-    if (found.uid !== process.getuid?.() || (found.mode & writableByOthers) !== 0)
+    if (stats.uid !== process.getuid?.() || (stats.mode & writableByOthers) !== 0)
       return `${directory} can be written by others than root`;
   }
   const [program, text] = [readOwn(under(script), mostConfig), readOwn(under(config), mostConfig)];
-  for (const [name, found] of [[script, program] as const, [config, text] as const]) {
-    if (found.kind === "absent") return `${name} is missing`;
-    if (found.kind === "refused") return `${name}: ${found.why}`;
-    if (found.kind === "changing") return `${name} is being written`;
-    if (found.owner !== undefined || (found.mode & writableByOthers) !== 0)
+  for (const [name, ownFile] of [[script, program] as const, [config, text] as const]) {
+    if (ownFile.kind === "absent") return `${name} is missing`;
+    if (ownFile.kind === "refused") return `${name}: ${ownFile.why}`;
+    if (ownFile.kind === "changing") return `${name} is being written`;
+    if (ownFile.owner !== undefined || (ownFile.mode & writableByOthers) !== 0)
       return `${name} can be written by others than root`;
   }
   if (program.kind === "file" && (program.mode & executable) === 0)

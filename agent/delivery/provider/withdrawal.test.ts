@@ -180,8 +180,8 @@ for (const [what, spoil] of refused)
         assert.ok(step.action === "clean" || step.action === "restore", step.action);
         // Our folder exists if there is a journal, or if a journal was lost.
         assert.equal(step.action, Object.keys(change).length > 0 ? "restore" : "clean");
-        assert.ok(step.plan.kept);
-        await delivery.write(step.plan, step.found, root);
+        assert.ok(step.plan.keepsConfig);
+        await delivery.write(step.plan, step.file, root);
         assert.deepEqual(readFileSync(join(root, answer)), empty);
         const then = decide(facts({ file: delivery.read(root), mounted: withdrawn, ...change }));
         assert.ok(!("plan" in then));
@@ -203,8 +203,8 @@ test("empties the answer on withdrawal although config.json cannot be written", 
   assert.ok(file.kind === "absent");
   const owned = { ...ours.owned, entries: [{ key: "a.io", wrote: ["x"], displaced: [] }] };
   const planned = file.plan({ ...ours, owned }, withdrawn, false);
-  const changed = { ...planned, kept: undefined, changed: true };
-  const { kept: _kept, ...rewrite } = changed;
+  const changed = { ...planned, keepsConfig: undefined, changed: true };
+  const { keepsConfig: _keepsConfig, ...rewrite } = changed;
   writeFileSync(join(root, "other"), "{}");
   renameSync(join(root, "other"), join(root, nodeFiles.config));
   await assert.rejects(configAfterProvider.write(rewrite, file, root), /config\.json/);
@@ -224,7 +224,7 @@ for (const [code, inPlace] of refusals)
       const file = delivery.read(root);
       assert.ok(isFound(file));
       const { first, last, ...others } = file.plan(ours, withdrawn, false);
-      assert.ok(last && others.kept && first === undefined);
+      assert.ok(last && others.keepsConfig && first === undefined);
       const refuses = () => {
         throw Object.assign(new Error(`${code}: rename`), { code, syscall: "rename" });
       };
@@ -253,11 +253,11 @@ test("does not empty the answer of a node that keeps its content, even if config
   const root = tree(t);
   symlinkSync("/nowhere", join(root, nodeFiles.config));
   const file = byProvider("All").read(root);
-  const kept: readonly FactsChange[] = [
+  const waitingChanges: readonly FactsChange[] = [
     { grant: "none", mounted: { ...withdrawn, served: true } },
     { config: { revision: 5 }, mounted: { ...withdrawn, revision: 5 } },
     {},
   ];
-  for (const change of kept)
+  for (const change of waitingChanges)
     assert.equal(decide(facts({ file, journal: ours, ...change })).action, "wait");
 });

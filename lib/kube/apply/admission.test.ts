@@ -166,7 +166,7 @@ test("writes once a minute under a policy that makes a different change at each 
   const server = new Server();
   server.admit = (list) => [...list, `nonce ${server.asked.length}`];
   for (; server.seconds < 5 * believedSeconds; server.seconds += 1) await server.ensure("a");
-  assert.equal(server.asked.filter((one) => one === "write").length, 5);
+  assert.equal(server.asked.filter((request) => request === "write").length, 5);
 });
 
 test("reports drift only if a write would change the spec, whatever admission added", async () => {

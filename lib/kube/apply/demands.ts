@@ -28,14 +28,15 @@ export class AdmissionError extends Error {
 }
 
 /**
- * Throws if `made`, the API server's result for `declared`, lacks a field that must not be changed.
+ * Throws if `result`, the API server's result for `declared`, lacks a field that must not be
+ * changed.
  */
-export function demand(path: string, declared: KubernetesObject, made: KubernetesObject): void {
+export function demand(path: string, declared: KubernetesObject, result: KubernetesObject): void {
   const { kind } = declared;
   const fields =
     kind === "DaemonSet"
-      ? differing(made, daemonSetDemands(declared), "named")
-      : differing(made, otherDemands(declared));
+      ? differing(result, daemonSetDemands(declared), "named")
+      : differing(result, otherDemands(declared));
   if (fields.length > 0) throw new AdmissionError(path, fields);
 }
 

@@ -27,7 +27,7 @@ export function differing(
     if (!Array.isArray(live)) return isNothing(live) && declared.length === 0 ? [] : [path];
     if (lists === "named" && declared.every((item) => keyOf(item) !== undefined))
       return declared.flatMap((item) => {
-        const same = live.find((one) => keyOf(one) === keyOf(item));
+        const same = live.find((candidate) => keyOf(candidate) === keyOf(item));
         return differing(same, item, lists, `${path}[${keyOf(item)}]`);
       });
     if (live.length !== declared.length) return [path];
@@ -40,8 +40,10 @@ export function differing(
     if (typeof live !== "object" || live === null)
       return entries.length === 0 && live === undefined ? [] : [path];
     return entries.flatMap(([key, value]) => {
-      const found = Object.hasOwn(live, key) ? (live as Record<string, unknown>)[key] : undefined;
-      return differing(found, value, lists, path === "" ? key : `${path}.${key}`);
+      const liveValue = Object.hasOwn(live, key)
+        ? (live as Record<string, unknown>)[key]
+        : undefined;
+      return differing(liveValue, value, lists, path === "" ? key : `${path}.${key}`);
     });
   }
   return live === declared ? [] : [path];

@@ -31,12 +31,12 @@ export async function ensure<T extends KubernetesObject>(
   const { cluster, admitted } = on;
   if (live === undefined) {
     const metadata = { ...declared.metadata, resourceVersion: newborn };
-    const made = await cluster.apply<T>(
+    const created = await cluster.apply<T>(
       path,
       { ...declared, metadata },
       { manager: fieldManager, force: false },
     );
-    return accept(admitted, path, declared, made);
+    return accept(admitted, path, declared, created);
   }
   if (isSame(await plan(on, path, live, declared), live)) return live;
   return accept(admitted, path, declared, await write(cluster, path, live, declared, false));
@@ -68,22 +68,22 @@ async function plan<T extends KubernetesObject>(
     return live;
   }
   if (admitted.holds(path, declared, live)) return live;
-  const made = await write(cluster, path, live, declared, true);
-  demand(path, declared, made);
-  if (isSame(made, live)) admitted.keep(path, declared, live);
-  return made;
+  const written = await write(cluster, path, live, declared, true);
+  demand(path, declared, written);
+  if (isSame(written, live)) admitted.keep(path, declared, live);
+  return written;
 }
 
 function accept<T extends KubernetesObject>(
   admitted: Admitted,
   path: string,
   declared: T,
-  made: T,
+  result: T,
 ): T {
-  demand(path, declared, made);
-  if (contains(made, declared)) admitted.forget(path);
-  else admitted.keep(path, declared, made);
-  return made;
+  demand(path, declared, result);
+  if (contains(result, declared)) admitted.forget(path);
+  else admitted.keep(path, declared, result);
+  return result;
 }
 
 async function write<T extends KubernetesObject>(

@@ -73,4 +73,4 @@ async function present<T>(answer: Promise<T>): Promise<T | undefined> {
   }
 }
 
-const dry = (wanted = false): Query => (wanted ? { dryRun: "All" } : {});
+const dry = (isDryRun = false): Query => (isDryRun ? { dryRun: "All" } : {});

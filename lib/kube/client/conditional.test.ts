@@ -16,13 +16,13 @@ const path = `${collections.pods}/${name}`;
 async function setUp() {
   const api = new FakeApi();
   const cluster = directly(api, "test");
-  const made = await cluster.create<V1Pod>(collections.pods, {
+  const pod = await cluster.create<V1Pod>(collections.pods, {
     kind: "Pod",
     metadata: { name, annotations: { theirs: "stay", old: "1" } },
     spec: { nodeName: "a", containers: [{ name: "agent", image: "i" }] },
   });
   api.asked.length = 0;
-  return { api, cluster, made, at: versionOf(made) };
+  return { api, cluster, made: pod, at: versionOf(pod) };
 }
 
 const versionOf = ({ metadata }: V1Pod): Version => ({
@@ -31,12 +31,12 @@ const versionOf = ({ metadata }: V1Pod): Version => ({
 });
 
 test("sets and removes annotations of the pod in one request, and touches nothing else", async () => {
-  const { api, cluster, made, at } = await setUp();
+  const { api, cluster, made: pod, at } = await setUp();
   const answer = await annotate<V1Pod>(cluster, path, at, { revision: "7", old: null });
   assert.ok(answer.is === "done");
   const { metadata, ...rest } = answer.object;
   assert.deepEqual(metadata?.annotations, { theirs: "stay", revision: "7" });
-  assert.deepEqual(rest.spec, made.spec);
+  assert.deepEqual(rest.spec, pod.spec);
   assert.notEqual(metadata?.resourceVersion, at.resourceVersion);
   assert.deepEqual(
     api.asked.map(({ verb, body }) => [verb, body]),
@@ -44,10 +44,13 @@ test("sets and removes annotations of the pod in one request, and touches nothin
   );
 });
 
-const lost: readonly (readonly [what: string, admit: (made: Record<string, string>) => void])[] = [
-  ["removes", (made) => delete made["revision"]],
-  ["changes", (made) => (made["revision"] = "8")],
-  ["puts back", (made) => (made["old"] = "1")],
+const lost: readonly (readonly [
+  what: string,
+  admit: (annotations: Record<string, string>) => void,
+])[] = [
+  ["removes", (annotations) => delete annotations["revision"]],
+  ["changes", (annotations) => (annotations["revision"] = "8")],
+  ["puts back", (annotations) => (annotations["old"] = "1")],
 ];
 for (const [what, admit] of lost)
   test(`reports a refusal, and the field, when admission ${what} an annotation`, async () => {
@@ -70,14 +73,14 @@ for (const status of [403, 404, 409, 429, 500, 503])
   });
 
 test("reports a conflict, and does nothing, when another client wrote first or another pod has the name", async () => {
-  const { api, cluster, made, at } = await setUp();
+  const { api, cluster, made: pod, at } = await setUp();
   await cluster.apply(path, { metadata: { labels: { a: "b" } } }, { manager: "m", force: true });
   const before = api.object(path);
   assert.deepEqual(await annotate(cluster, path, at, { revision: "7" }), { is: "conflict" });
   assert.deepEqual(await removeVersion(cluster, path, at), { is: "conflict" });
   assert.deepEqual(api.object(path), before);
   api.store.clear();
-  const { metadata: _, ...body } = made;
+  const { metadata: _, ...body } = pod;
   await cluster.create(collections.pods, { ...body, metadata: { name } });
   assert.deepEqual(await annotate(cluster, path, at, { revision: "7" }), { is: "conflict" });
   assert.deepEqual(await removeVersion(cluster, path, at), { is: "conflict" });

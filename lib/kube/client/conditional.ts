@@ -31,13 +31,13 @@ export async function annotate<T>(
   annotations: Readonly<Record<string, string | null>>,
 ): Promise<Conditional<T>> {
   const metadata = { uid, resourceVersion, annotations };
-  const sent = Object.values(annotations).filter((one) => one !== null);
+  const sent = Object.values(annotations).filter((annotation) => annotation !== null);
   const answer = await outcome(() => cluster.patch<T>(path, { metadata }), sent);
   if (answer.is !== "done") return answer;
   // Admission can accept a patch and change it. Without this check, we would repeat the patch
   // forever.
-  const { annotations: made = {} } = (answer.object as KubernetesObject).metadata ?? {};
-  const lost = Object.entries(annotations).find(([key, value]) => (made[key] ?? null) !== value);
+  const { annotations: patched = {} } = (answer.object as KubernetesObject).metadata ?? {};
+  const lost = Object.entries(annotations).find(([key, value]) => (patched[key] ?? null) !== value);
   if (lost === undefined) return answer;
   return { is: "refused", status: 200, why: `admission changes metadata.annotations[${lost[0]}]` };
 }

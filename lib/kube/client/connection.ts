@@ -188,12 +188,19 @@ export function open(
  */
 function trustAnchors(config: KubeConfig): void {
   config.createDispatcherOptions = (cluster, agent) => {
-    const made = KubeConfig.prototype.createDispatcherOptions.call(config, cluster, agent);
+    const dispatcherOptions = KubeConfig.prototype.createDispatcherOptions.call(
+      config,
+      cluster,
+      agent,
+    );
     // Without an authority, our own pool uses the system's roots.
-    if (made.type === "none") return { type: "agent", connect: {} };
-    const options = made.type === "agent" ? made.connect : "requestTls" in made && made.requestTls;
+    if (dispatcherOptions.type === "none") return { type: "agent", connect: {} };
+    const options =
+      dispatcherOptions.type === "agent"
+        ? dispatcherOptions.connect
+        : "requestTls" in dispatcherOptions && dispatcherOptions.requestTls;
     if (options) options.allowPartialTrustChain = true;
-    return made;
+    return dispatcherOptions;
   };
 }
 

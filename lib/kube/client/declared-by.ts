@@ -75,8 +75,8 @@ function exceeds(fields: Fields, value: unknown): boolean {
   return Object.entries(fields ?? {}).some(([step, below]) => {
     // In managed fields, `.` stands for the object itself, not for a field of the object.
     if (step === ".") return false;
-    const found = partOf(value, step);
-    return found === undefined || exceeds(below, found);
+    const part = partOf(value, step);
+    return part === undefined || exceeds(below, part);
   });
 }
 
@@ -87,9 +87,9 @@ function partOf(value: unknown, step: string): unknown {
     return Object.hasOwn(Object(value) as object, key) ? fieldIn(value, key) : undefined;
   if (!Array.isArray(value)) return undefined;
   const item: unknown = JSON.parse(key);
-  if (step.startsWith("v:")) return value.find((one) => one === item);
+  if (step.startsWith("v:")) return value.find((element) => element === item);
   const names = Object.entries(item as object);
-  return value.find((one) => names.every(([name, its]) => fieldIn(one, name) === its));
+  return value.find((element) => names.every(([name, its]) => fieldIn(element, name) === its));
 }
 
 function owns({ fieldsV1 }: V1ManagedFieldsEntry, path: Path): boolean {

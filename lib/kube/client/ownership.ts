@@ -60,7 +60,9 @@ export function otherManager(
   );
   // In the API server's answer, times are text that sorts by time, although the client's types
   // declare a Date.
-  const [last] = others.toSorted((one, other) => (String(one.time) < String(other.time) ? 1 : -1));
+  const [last] = others.toSorted((entry, other) =>
+    String(entry.time) < String(other.time) ? 1 : -1,
+  );
   return /^[\w./:@ -]{1,128}$/.exec(last?.manager ?? "")?.[0];
 }
 

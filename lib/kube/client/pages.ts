@@ -85,15 +85,15 @@ export async function listPages(
       // which the list continues.
       const page: Page = await read(1, from, metadataList);
       const name = nameOf(page);
-      const found = new ApiError({
+      const sizeError = new ApiError({
         status: 0,
         reason: error.reason,
         method: "GET",
         path,
         detail: `${name} alone is larger than a page may be`,
       });
-      if (skipped === undefined) throw found;
-      skipped(name, found);
+      if (skipped === undefined) throw sizeError;
+      skipped(name, sizeError);
       next = page.metadata?.continue || undefined;
     }
   }

@@ -49,11 +49,11 @@ async function asked(...answers: readonly Answer[]) {
     return "it";
   };
   const pause = async (milliseconds: number) => (pauses.push(milliseconds), true);
-  const found = await retried(read, { milliseconds: 30_000, signals: [], pause }).catch(
+  const outcome = await retried(read, { milliseconds: 30_000, signals: [], pause }).catch(
     ({ status }: ApiError) => status,
   );
   assert.equal(at, answers.length, "asked too seldom");
-  return { found, pauses };
+  return { found: outcome, pauses };
 }
 
 const rows: readonly (readonly [sentence: string, found: unknown, answers: readonly Answer[]])[] = [
@@ -67,10 +67,10 @@ const rows: readonly (readonly [sentence: string, found: unknown, answers: reado
   ["ends at 403", 403, [{ status: 403, after: 1 }]],
   ["is not repeated if no answer came, because its time is already over", 0, [{ status: 0 }]],
 ];
-for (const [sentence, found, answers] of rows)
+for (const [sentence, expected, answers] of rows)
   test(`a read: ${sentence}`, async () => {
     const result = await asked(...answers);
-    assert.equal(result.found, found);
+    assert.equal(result.found, expected);
     const waits = answers.slice(0, -1).map(({ after = 0 }) => after * 1000);
     assert.deepEqual(result.pauses, waits);
   });
@@ -133,10 +133,10 @@ test("reads a list to its end, page by page, although every second request is an
       return { items: [at], metadata: at < 4 ? { continue: String(at + 1) } : {} };
     }),
   );
-  const found: number[] = [];
-  await busy.api.pages<number>("/api/v1/nodes", {}, (items) => void found.push(...items));
-  assert.deepEqual(found, [0, 1, 2, 3, 4]);
-  assert.equal(busy.statuses.filter((one) => one === "GET 429").length, 4);
+  const numbers: number[] = [];
+  await busy.api.pages<number>("/api/v1/nodes", {}, (items) => void numbers.push(...items));
+  assert.deepEqual(numbers, [0, 1, 2, 3, 4]);
+  assert.equal(busy.statuses.filter((status) => status === "GET 429").length, 4);
 });
 
 test("starts a watch again after a 429 or 503, without its caller's help", async (t) => {

@@ -43,7 +43,7 @@ export async function retried<T>(
   { milliseconds, signals, pause = paused }: Options,
 ): Promise<T> {
   const until = performance.now() + milliseconds;
-  const stops = signals.filter((one) => one !== undefined);
+  const stops = signals.filter((signal) => signal !== undefined);
   for (let attempts = 1; ; attempts += 1)
     try {
       return await read();

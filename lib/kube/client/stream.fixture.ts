@@ -23,7 +23,7 @@ export async function lines(
   chunks: Iterable<string | Uint8Array>,
   { status = 200, received = () => {}, largest = mebibyte, mostValues }: Answer = {},
 ) {
-  const found: string[] = [];
+  const receivedLines: string[] = [];
   let ended = false;
   async function* stream() {
     try {
@@ -46,12 +46,12 @@ export async function lines(
   const watched = { path: "/api/v1/secrets", query: {} };
   const error = await follow(connection, watched, never, (line) => {
     received(line);
-    found.push(line);
+    receivedLines.push(line);
   }).then(
     () => undefined,
     (reason: Error) => reason,
   );
-  return { found, error, ended };
+  return { found: receivedLines, error, ended };
 }
 
 /** An endless line, one byte at a time; counts the bytes that were read. */

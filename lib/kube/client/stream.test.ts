@@ -27,8 +27,8 @@ test("at the first byte beyond the limit, stops reading a line that comes byte b
 test("stops reading a line or a refusal with more values than allowed", async () => {
   const few = "[0,0,0]\n";
   const many = "[0,0,0,0]\n";
-  const { found, error } = await lines([few, few, many], { mostValues: 3 });
-  assert.deepEqual(found, ["[0,0,0]", "[0,0,0]"]);
+  const { found: received, error } = await lines([few, few, many], { mostValues: 3 });
+  assert.deepEqual(received, ["[0,0,0]", "[0,0,0]"]);
   assert.match(error?.message ?? "", /a line of the watch has more than 3 values$/);
   const refusal = await lines([many], { status: 500, mostValues: 3 });
   assert.match(refusal.error?.message ?? "", /the answer has more than 3 values$/);
@@ -50,10 +50,14 @@ test("stops reading an endless refusal at the limit", async () => {
 
 test("ends the watch when the listener throws, and passes on its error unchanged", async () => {
   const mine = new Error("mine");
-  const { found, error, ended } = await lines(["1\n2\n3\n"], {
+  const {
+    found: receivedLines,
+    error,
+    ended,
+  } = await lines(["1\n2\n3\n"], {
     received: (line) => {
       if (line === "2") throw mine;
     },
   });
-  assert.deepEqual([found, error, ended], [["1"], mine, true]);
+  assert.deepEqual([receivedLines, error, ended], [["1"], mine, true]);
 });

@@ -30,7 +30,7 @@ export async function follow(
   signal: AbortSignal,
   line: (line: string) => void,
 ): Promise<void> {
-  for await (const one of linesOf(connection, watched, signal)) line(one);
+  for await (const text of linesOf(connection, watched, signal)) line(text);
 }
 
 async function* linesOf(

@@ -60,7 +60,9 @@ const certificate = /-----BEGIN CERTIFICATE-----([^-]*)-----END CERTIFICATE-----
  */
 export function certificatesIn(authority: string): string {
   const text = Buffer.from(authority, "base64").toString();
-  const found = Array.from(text.matchAll(certificate), ([, body = ""]) => body.replace(/\s/g, ""));
+  const certificates = Array.from(text.matchAll(certificate), ([, body = ""]) =>
+    body.replace(/\s/g, ""),
+  );
   // If there are no certificates, the text itself distinguishes two clusters.
-  return found.length === 0 ? text : [...new Set(found)].toSorted().join(" ");
+  return certificates.length === 0 ? text : [...new Set(certificates)].toSorted().join(" ");
 }

@@ -155,9 +155,9 @@ function refusing(size: number): number {
 }
 
 test("reads endless blanks in a base64 field in linear time", () => {
-  const [many, one] = [refusing(2 * 1024), refusing(32 * 1024)];
+  const [many, single] = [refusing(2 * 1024), refusing(32 * 1024)];
   // Matching again from each blank would take quadratic time: 16 times as long.
-  assert.ok(one < 6 * many, `${many} ms, then ${one} ms`);
+  assert.ok(single < 6 * many, `${many} ms, then ${single} ms`);
 });
 
 test("ignores an inherited field", () => {

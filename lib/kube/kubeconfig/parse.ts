@@ -125,9 +125,9 @@ function entry(
 }
 
 /** Refuses fields that are not allowed. An empty text, false and null count as absent. */
-function judge(fields: Fields, known: Known, path: Steps, refuse: Refuse): void {
+function judge(fields: Fields, verdicts: Known, path: Steps, refuse: Refuse): void {
   for (const [name, value] of Object.entries(fields)) {
-    const verdict = Object.hasOwn(known, name) ? known[name] : undefined;
+    const verdict = Object.hasOwn(verdicts, name) ? verdicts[name] : undefined;
     if (verdict === null || verdict === "read" || isNothing(value)) continue;
     if (verdict === undefined) refuse("unknownField", ...path);
     else refuse(verdict, ...path, name);
@@ -155,10 +155,13 @@ function placeOf({ fields, path }: NamedEntry, refuse: Refuse) {
  * We do not, because a forgotten field must not make us trust a hundred public authorities.
  */
 function wantsSystemRoots(extensions: unknown): boolean {
-  const wanted = itemsOf(extensions)
+  const authoritySettings = itemsOf(extensions)
     .filter((item) => of(item, "name") === authorityExtension)
     .map((item) => of(item, "extension"));
-  return wanted.length > 0 && wanted.every((one) => isFields(one) && of(one, "roots") === "system");
+  return (
+    authoritySettings.length > 0 &&
+    authoritySettings.every((setting) => isFields(setting) && of(setting, "roots") === "system")
+  );
 }
 
 /** The server without a slash at its end, because the API's paths begin with a slash. */
@@ -191,9 +194,10 @@ const pem = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
 function areCertificates(value: unknown): value is string {
   if (!isMatch(value, base64)) return false;
-  const found = Buffer.from(value, "base64").toString("latin1").match(pem) ?? [];
+  const certificates = Buffer.from(value, "base64").toString("latin1").match(pem) ?? [];
   return (
-    found.length > 0 && found.every((one) => tried(() => new X509Certificate(one)) !== undefined)
+    certificates.length > 0 &&
+    certificates.every((certificate) => tried(() => new X509Certificate(certificate)) !== undefined)
   );
 }
 

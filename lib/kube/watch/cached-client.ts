@@ -17,7 +17,7 @@ export type Followed = Readonly<{ target: WatchTarget; informer: Informer }>;
  */
 export function cached(live: Cluster, followed: readonly Followed[]): Cluster {
   const byPath = new Map(
-    followed.map((one) => [`${one.target.collection}/${one.target.name}`, one]),
+    followed.map((entry) => [`${entry.target.collection}/${entry.target.name}`, entry]),
   );
 
   async function written<T>(
@@ -42,13 +42,13 @@ export function cached(live: Cluster, followed: readonly Followed[]): Cluster {
   return {
     ...live,
     async get<T>(path: string): Promise<T | undefined> {
-      const one = byPath.get(path);
-      const shown = one?.informer.shown ?? "read";
-      if (one === undefined || shown === "read") return live.get<T>(path);
+      const entry = byPath.get(path);
+      const shown = entry?.informer.shown ?? "read";
+      if (entry === undefined || shown === "read") return live.get<T>(path);
       if (shown !== "list") return shown.object as T | undefined;
-      const asked = one.informer.doubts;
-      const { object, version } = await list(live, one.target);
-      one.informer.relisted(object, version, asked);
+      const asked = entry.informer.doubts;
+      const { object, version } = await list(live, entry.target);
+      entry.informer.relisted(object, version, asked);
       return object as T | undefined;
     },
     apply: (path, body, options) => written(path, () => live.apply(path, body, options), options),

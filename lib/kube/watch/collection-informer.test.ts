@@ -12,8 +12,8 @@ import { CollectionInformer } from "./informer.ts";
 
 const names = ["a", "b", "c"] as const;
 type Name = (typeof names)[number];
-/** `there`: the object exists from this version on. */
-type Entry = Readonly<{ name: Name; version: number; there: boolean }>;
+/** `exists`: the object exists from this version on. */
+type Entry = Readonly<{ name: Name; version: number; exists: boolean }>;
 
 const objectOf = ({ name, version }: Entry): KubernetesObject => ({
   metadata: { name, resourceVersion: String(version) },
@@ -27,7 +27,7 @@ class FakeCollection {
   #history: Entry[] = [];
   #events: Entry[] = [];
   #replies: Entry[] = [];
-  #listing: { version: number; left: Entry[] } | undefined;
+  #listing: { version: number; remaining: Entry[] } | undefined;
   #watched = false;
   /** Name → the lowest version of this object that the view is allowed to show. */
   readonly #floors = new Map<Name, number>();
@@ -36,13 +36,13 @@ class FakeCollection {
 
   /** The last entry of that name, at this version or before. */
   #at(name: Name, version = this.#version): Entry | undefined {
-    return this.#history.findLast((one) => one.name === name && one.version <= version);
+    return this.#history.findLast((entry) => entry.name === name && entry.version <= version);
   }
 
-  write(name: Name, there: boolean): Entry | undefined {
-    if (!there && this.#at(name)?.there !== true) return undefined;
+  write(name: Name, exists: boolean): Entry | undefined {
+    if (!exists && this.#at(name)?.exists !== true) return undefined;
     this.#version += 1;
-    const entry = { name, version: this.#version, there };
+    const entry = { name, version: this.#version, exists };
     this.#history.push(entry);
     if (this.#watched || this.#listing !== undefined) this.#events.push(entry);
     return entry;
@@ -63,7 +63,7 @@ class FakeCollection {
   deliver(): void {
     const entry = this.#watched ? this.#events.shift() : undefined;
     if (entry !== undefined)
-      this.informer.received(objectOf(entry), String(entry.version), !entry.there);
+      this.informer.received(objectOf(entry), String(entry.version), !entry.exists);
   }
 
   break(): void {
@@ -73,8 +73,8 @@ class FakeCollection {
 
   list(): void {
     if (this.#watched || this.#listing !== undefined) return;
-    const left = names.flatMap((name) => this.#at(name) ?? []).filter(({ there }) => there);
-    this.#listing = { version: this.#version, left };
+    const entries = names.flatMap((name) => this.#at(name) ?? []).filter(({ exists }) => exists);
+    this.#listing = { version: this.#version, remaining: entries };
     this.#events = [];
     this.informer.begins();
   }
@@ -82,8 +82,8 @@ class FakeCollection {
   /** One page of one object, or the end of the list. */
   page(): void {
     if (this.#listing === undefined) return;
-    const { version, left } = this.#listing;
-    const next = left.shift();
+    const { version, remaining } = this.#listing;
+    const next = remaining.shift();
     if (next !== undefined) return this.informer.page([objectOf(next)]);
     this.informer.listed(String(version));
     [this.#listing, this.#watched] = [undefined, true];
@@ -106,7 +106,7 @@ class FakeCollection {
   }
 
   get truth(): ReadonlyMap<string, number> {
-    const all = names.flatMap((name) => this.#at(name) ?? []).filter(({ there }) => there);
+    const all = names.flatMap((name) => this.#at(name) ?? []).filter(({ exists }) => exists);
     return new Map(all.map(({ name, version }) => [name, version]));
   }
 
@@ -125,7 +125,7 @@ class FakeCollection {
       const moments = Array.from({ length: this.#version - floor + 1 }, (_, n) => floor + n);
       const true_ = moments.find((moment) => {
         const was = this.#at(name, moment);
-        return shown === undefined ? was?.there !== true : was?.there && was.version === shown;
+        return shown === undefined ? was?.exists !== true : was?.exists && was.version === shown;
       });
       assert.ok(true_ !== undefined, `${name} shows ${shown}, which was not true since ${floor}`);
       this.#floors.set(name, true_);
@@ -134,15 +134,15 @@ class FakeCollection {
 }
 
 const steps = {
-  put: (one: FakeCollection, name: Name) => void one.write(name, true),
-  delete: (one: FakeCollection, name: Name) => void one.write(name, false),
-  own: (one: FakeCollection, name: Name) => one.own(name),
-  reply: (one: FakeCollection) => one.reply(),
-  deliver: (one: FakeCollection) => one.deliver(),
-  list: (one: FakeCollection) => one.list(),
-  page: (one: FakeCollection) => one.page(),
-  break: (one: FakeCollection) => one.break(),
-  restore: (one: FakeCollection) => one.restore(),
+  put: (collection: FakeCollection, name: Name) => void collection.write(name, true),
+  delete: (collection: FakeCollection, name: Name) => void collection.write(name, false),
+  own: (collection: FakeCollection, name: Name) => collection.own(name),
+  reply: (collection: FakeCollection) => collection.reply(),
+  deliver: (collection: FakeCollection) => collection.deliver(),
+  list: (collection: FakeCollection) => collection.list(),
+  page: (collection: FakeCollection) => collection.page(),
+  break: (collection: FakeCollection) => collection.break(),
+  restore: (collection: FakeCollection) => collection.restore(),
 };
 type Step = keyof typeof steps;
 const often: readonly Step[] = [
@@ -167,12 +167,12 @@ test("shows only states that were true, never older than our own writes, and nev
   let rounds = 0;
   fc.assert(
     fc.property(lives, (life) => {
-      const one = new FakeCollection();
+      const collection = new FakeCollection();
       for (const [step, name] of life) {
-        steps[step](one, name);
-        one.look();
+        steps[step](collection, name);
+        collection.look();
       }
-      rounds += one.rounds;
+      rounds += collection.rounds;
     }),
     { numRuns: 5000 },
   );
@@ -182,17 +182,17 @@ test("shows only states that were true, never older than our own writes, and nev
 test("shows the current state once it has received everything, whatever happened before", () => {
   fc.assert(
     fc.property(lives, (life) => {
-      const one = new FakeCollection();
-      for (const [step, name] of life) steps[step](one, name);
-      one.catchUp();
-      assert.deepEqual(one.informer.view.items, one.truth);
+      const collection = new FakeCollection();
+      for (const [step, name] of life) steps[step](collection, name);
+      collection.catchUp();
+      assert.deepEqual(collection.informer.view.items, collection.truth);
     }),
     { numRuns: 2000 },
   );
 });
 
-const at = (name: string, version: string, wanted = true) => ({
-  metadata: { name, resourceVersion: version, labels: wanted ? { wanted: "yes" } : {} },
+const at = (name: string, version: string, isLabelled = true) => ({
+  metadata: { name, resourceVersion: version, labels: isLabelled ? { wanted: "yes" } : {} },
 });
 
 test("leaves out objects that need not be kept, even an object that was kept before", () => {

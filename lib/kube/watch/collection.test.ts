@@ -125,7 +125,7 @@ async function followed(t: TestContext, ending: Ending): Promise<string[]> {
       reported.push(`watch from ${asked["resourceVersion"]}, ${synced}, ${items.get("a")}`);
       watches += 1;
       if (watches > 1) return stop.abort();
-      for (const one of ending.lines ?? []) received(one);
+      for (const text of ending.lines ?? []) received(text);
       now += (ending.seconds ?? 0) * 1000;
       if (ending.error !== undefined) throw ending.error;
     },
@@ -219,7 +219,10 @@ test("reports an object that is too large, and follows the others", async () => 
 });
 
 /** The part of a 10 kB pod that a rollout needs. */
-const kept = ({ metadata, spec }: KubernetesObject & { spec?: { nodeName?: string } }) => ({
+const rolloutPartOf = ({
+  metadata,
+  spec,
+}: KubernetesObject & { spec?: { nodeName?: string } }) => ({
   uid: metadata?.uid,
   resourceVersion: metadata?.resourceVersion,
   node: spec?.nodeName,
@@ -246,7 +249,7 @@ test("keeps only the needed parts of 5,000 pods of 10 kB", async () => {
     },
   } as unknown as Cluster;
   const stop = new AbortController();
-  const informer = new CollectionInformer(kept);
+  const informer = new CollectionInformer(rolloutPartOf);
   await followCollection({
     cluster,
     path: "/pods",
@@ -262,7 +265,7 @@ test("keeps only the needed parts of 5,000 pods of 10 kB", async () => {
   const { items } = informer.view;
   assert.equal(items.size, 5000);
   assert.ok(bytes > 50_000_000, `${bytes} bytes were read`);
-  const held = raw.filter((one) => one.deref() !== undefined).length;
+  const held = raw.filter((reference) => reference.deref() !== undefined).length;
   assert.equal(held, 0, `${held} pods are held as they were read`);
   const size = JSON.stringify([...items]).length;
   assert.ok(size < 5000 * 200, `${size} bytes are kept`);
@@ -291,7 +294,7 @@ for (const [what, verbs] of noRights)
       verbs.includes(verb) ? new Refusal(403, "Forbidden", "may not") : undefined;
     const stop = new AbortController();
     t.after(() => stop.abort());
-    const informer = new CollectionInformer(kept);
+    const informer = new CollectionInformer(rolloutPartOf);
     const errors: Error[] = [];
     const following = followCollection({
       cluster: live,

@@ -93,17 +93,17 @@ class FakeObject {
 }
 
 const steps = {
-  put: (one: FakeObject) => void one.write("put"),
-  delete: (one: FakeObject) => void one.write("delete"),
-  "own put": (one: FakeObject) => one.own("put", true),
-  "own put, no reply": (one: FakeObject) => one.own("put", false),
-  "own delete": (one: FakeObject) => one.own("delete", false),
-  deliver: (one: FakeObject) => one.deliver(),
-  break: (one: FakeObject) => one.break(),
-  "ask list": (one: FakeObject) => one.askList(),
-  "answer list": (one: FakeObject) => one.answerList(),
-  get: (one: FakeObject) => one.get(),
-  restore: (one: FakeObject) => one.restore(),
+  put: (fake: FakeObject) => void fake.write("put"),
+  delete: (fake: FakeObject) => void fake.write("delete"),
+  "own put": (fake: FakeObject) => fake.own("put", true),
+  "own put, no reply": (fake: FakeObject) => fake.own("put", false),
+  "own delete": (fake: FakeObject) => fake.own("delete", false),
+  deliver: (fake: FakeObject) => fake.deliver(),
+  break: (fake: FakeObject) => fake.break(),
+  "ask list": (fake: FakeObject) => fake.askList(),
+  "answer list": (fake: FakeObject) => fake.answerList(),
+  get: (fake: FakeObject) => fake.get(),
+  restore: (fake: FakeObject) => fake.restore(),
 };
 type Step = keyof typeof steps;
 const often: readonly Step[] = [
@@ -124,25 +124,28 @@ function shownBy({ shown }: Informer) {
 }
 
 /** The last version at which the history contains this object. */
-function versionOf(one: FakeObject, object: Object): number | undefined {
-  return one.history.findLast((entry) => entry.object === object)?.version;
+function versionOf(fake: FakeObject, object: Object): number | undefined {
+  return fake.history.findLast((entry) => entry.object === object)?.version;
 }
 
 test("shows only states that were true, never older than our own write, and never goes back", () => {
   let shownTimes = 0;
   fc.assert(
     fc.property(lives, (life) => {
-      const one = new FakeObject();
+      const fake = new FakeObject();
       for (const step of life) {
-        steps[step](one);
-        const { shown } = one.informer;
+        steps[step](fake);
+        const { shown } = fake.informer;
         if (typeof shown === "string") continue;
         shownTimes++;
-        assert.ok(one.watched, "an informer without a watch answers");
-        const version = versionOf(one, shown.object);
+        assert.ok(fake.watched, "an informer without a watch answers");
+        const version = versionOf(fake, shown.object);
         assert.ok(version !== undefined, "it was never true");
-        assert.ok(version >= one.floor, `it was true at ${version}, but the floor is ${one.floor}`);
-        if (shown.object !== undefined) one.floor = version;
+        assert.ok(
+          version >= fake.floor,
+          `it was true at ${version}, but the floor is ${fake.floor}`,
+        );
+        if (shown.object !== undefined) fake.floor = version;
       }
     }),
     { numRuns: 20_000 },
@@ -153,13 +156,13 @@ test("shows only states that were true, never older than our own write, and neve
 test("after a list, all later events and another list, answers with the current state", () => {
   fc.assert(
     fc.property(lives, (life) => {
-      const one = new FakeObject();
-      for (const step of life) steps[step](one);
-      one.askList();
-      one.answerList();
-      for (let event = 0; event < life.length; event++) one.deliver();
-      one.get();
-      assert.deepEqual(shownBy(one.informer), { object: one.now });
+      const fake = new FakeObject();
+      for (const step of life) steps[step](fake);
+      fake.askList();
+      fake.answerList();
+      for (let event = 0; event < life.length; event++) fake.deliver();
+      fake.get();
+      assert.deepEqual(shownBy(fake.informer), { object: fake.now });
     }),
     { numRuns: 5000 },
   );
@@ -168,20 +171,20 @@ test("after a list, all later events and another list, answers with the current 
 test("a list shows the results only of writes that were sent before its request, with or without a watch", () => {
   fc.assert(
     fc.property(lives, (life) => {
-      const one = new FakeObject();
-      for (const step of life) steps[step](one);
-      one.break();
-      one.informer.doubt();
-      assert.equal(one.informer.doubted, true);
-      one.askList();
-      one.answerList();
-      assert.equal(one.informer.doubted, false);
-      one.break();
-      one.askList();
-      one.informer.doubt();
-      one.answerList();
-      assert.equal(one.informer.doubted, true);
-      assert.equal(one.informer.shown, "list");
+      const fake = new FakeObject();
+      for (const step of life) steps[step](fake);
+      fake.break();
+      fake.informer.doubt();
+      assert.equal(fake.informer.doubted, true);
+      fake.askList();
+      fake.answerList();
+      assert.equal(fake.informer.doubted, false);
+      fake.break();
+      fake.askList();
+      fake.informer.doubt();
+      fake.answerList();
+      assert.equal(fake.informer.doubted, true);
+      assert.equal(fake.informer.shown, "list");
     }),
     { numRuns: 2000 },
   );

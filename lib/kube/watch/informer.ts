@@ -43,8 +43,8 @@ class Versioned<T> {
   /** Takes a version of one object, unless a later one is known. Other objects stay as they are. */
   put(name: string, value: T | undefined, version: bigint): void {
     // If an object is absent at some version, it stays absent even if an older reply shows it.
-    const known = this.#entries.get(name)?.version ?? this.#version;
-    if (known === undefined || version <= known) return;
+    const currentVersion = this.#entries.get(name)?.version ?? this.#version;
+    if (currentVersion === undefined || version <= currentVersion) return;
     if (value === undefined) this.#entries.delete(name);
     else this.#entries.set(name, { version, value });
   }
@@ -164,7 +164,7 @@ export class CollectionInformer<T> {
   readonly #keep: (object: KubernetesObject) => T | undefined;
   readonly #all = new Versioned<T>();
   /** The pages of the list so far, and the replies to writes since it was requested. */
-  #listing: { found: Map<string, T>; replies: Kept<T>[] } | undefined;
+  #listing: { values: Map<string, T>; replies: Kept<T>[] } | undefined;
 
   constructor(keep: (object: KubernetesObject) => T | undefined) {
     this.#keep = keep;
@@ -181,14 +181,14 @@ export class CollectionInformer<T> {
 
   /** To be called before a list is requested. */
   begins(): void {
-    this.#listing = { found: new Map(), replies: [] };
+    this.#listing = { values: new Map(), replies: [] };
   }
 
   /** Takes one page of the list. */
   page(objects: readonly KubernetesObject[]): void {
     for (const object of objects) {
       const value = this.#keep(object);
-      if (value !== undefined) this.#listing?.found.set(object.metadata?.name ?? "", value);
+      if (value !== undefined) this.#listing?.values.set(object.metadata?.name ?? "", value);
     }
   }
 
@@ -196,9 +196,9 @@ export class CollectionInformer<T> {
    * Records the end of the list. Only then does the view show the list, with all its pages at once.
    */
   listed(version: string): void {
-    const { found, replies } = this.#listing ?? { found: new Map<string, T>(), replies: [] };
+    const { values, replies } = this.#listing ?? { values: new Map<string, T>(), replies: [] };
     this.#listing = undefined;
-    this.#all.listed(found, numberOf(version));
+    this.#all.listed(values, numberOf(version));
     for (const { name, value, version: at } of replies) this.#all.put(name, value, at);
   }
 
@@ -211,9 +211,9 @@ export class CollectionInformer<T> {
   /** Takes the API server's reply to a write of ours. */
   wrote(object: KubernetesObject): void {
     const { name = "", resourceVersion = "" } = object.metadata ?? {};
-    const one = { name, value: this.#keep(object), version: numberOf(resourceVersion) };
-    this.#listing?.replies.push(one);
-    this.#all.put(one.name, one.value, one.version);
+    const reply = { name, value: this.#keep(object), version: numberOf(resourceVersion) };
+    this.#listing?.replies.push(reply);
+    this.#all.put(reply.name, reply.value, reply.version);
   }
 
   /** Records the error with which a list or a watch ended. */

@@ -69,7 +69,7 @@ async function followedAt(
       reported.push(`watch from ${query["resourceVersion"]}`);
       const { lines = [], error } = endings[watches++] ?? {};
       if (watches > endings.length) return stop.abort();
-      for (const one of lines) line(one);
+      for (const text of lines) line(text);
       if (error !== undefined) throw error;
     },
   } as unknown as Cluster;
@@ -155,10 +155,10 @@ test("when a watch sends too many events a second, ends it, lists, and starts th
 test("when a watch sends too many bytes a second, ends it without parsing another line", async () => {
   const event = (version: string) =>
     JSON.stringify({ type: "MODIFIED", object: { ...object(version), data: "ä".repeat(500) } });
-  const one = Buffer.byteLength(event("101"));
-  assert.ok(one > 1000, "each letter ä counts as one byte");
+  const eventBytes = Buffer.byteLength(event("101"));
+  assert.ok(eventBytes > 1000, "each letter ä counts as one byte");
   const lines = [event("101"), event("102"), event("103"), "no JSON"];
-  const bounds = { events: plenty, bytes: { perSecond: 0.001, atOnce: 3 * one } };
+  const bounds = { events: plenty, bytes: { perSecond: 0.001, atOnce: 3 * eventBytes } };
   const reported = await followedAt({ bounds, longestPause: 1 }, { lines });
   assert.equal(hints(reported), 2 + 3, reported.join("\n"));
   assert.deepEqual(lists(reported), [

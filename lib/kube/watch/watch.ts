@@ -92,14 +92,14 @@ const only = ({ name }: WatchTarget) => `metadata.name=${name}`;
 export async function list(cluster: Cluster, target: WatchTarget, signal?: AbortSignal) {
   const { collection } = target;
   const path = `${collection}?${new URLSearchParams({ fieldSelector: only(target) })}`;
-  const found = await cluster.get<List>(path, signal === undefined ? {} : { signal });
-  if (found === undefined)
+  const answer = await cluster.get<List>(path, signal === undefined ? {} : { signal });
+  if (answer === undefined)
     throw new ApiError({ status: 404, reason: "NotFound", method: "LIST", path: collection });
-  const [item] = found.items;
+  const [item] = answer.items;
   // Items of a list carry no kind, unlike an object that is read or watched.
-  const kind = found.kind.replace(/List$/, "");
-  const { keep = (one) => one } = target;
+  const kind = answer.kind.replace(/List$/, "");
+  const { keep = (whole) => whole } = target;
   // A server that is not trusted can list anything, even null.
-  const object = item ? keep({ ...item, kind, apiVersion: found.apiVersion }) : undefined;
-  return { object, version: found.metadata.resourceVersion };
+  const object = item ? keep({ ...item, kind, apiVersion: answer.apiVersion }) : undefined;
+  return { object, version: answer.metadata.resourceVersion };
 }

@@ -43,8 +43,8 @@ test("decodes its own encoding, with and without padding", () => {
       text.filter((username) => !username.includes(":")),
       text,
       (username, password) => {
-        const one = new Credential(username, password);
-        const encoded = one.encode();
+        const login = new Credential(username, password);
+        const encoded = login.encode();
         assert.equal(encoded.length % 4, 0);
         for (const field of [
           encoded,

@@ -45,12 +45,12 @@ export function readCredential(
   const token = fields.identitytoken !== undefined ? "identitytoken" : "registrytoken";
   const { identitytoken = "" } = fields;
   if (fields[token] !== undefined && fields.auth === undefined && fields.username === undefined) {
-    const known = fields.password === undefined;
-    if (!known) findings.dislike("tokenOnly", path, token);
+    const isTokenOnly = fields.password === undefined;
+    if (!isTokenOnly) findings.dislike("tokenOnly", path, token);
     else if (findings.useless("tokenOnly", path, token)) return undefined;
     // CRI-O might depend on an identity token. No program that reads this file uses registry
     // tokens.
-    if (known) {
+    if (isTokenOnly) {
       return identitytoken === "" ? new Credential("", "") : Credential.ofToken(identitytoken);
     }
   }
@@ -89,12 +89,12 @@ export function isMarker(value: Json): boolean {
 function readFields(entry: JsonObject, path: Steps, findings: Findings): Fields {
   const fields: Fields = {};
   for (const [name, value] of Object.entries(entry)) {
-    const known = stringFields.get(name) ?? stringFields.get(fold(name));
-    if (known === undefined) {
+    const fieldName = stringFields.get(name) ?? stringFields.get(fold(name));
+    if (fieldName === undefined) {
       if (!silentlyDropped.has(name)) findings.warn("dropped", [...path, name], "this field");
-    } else if (known !== name) findings.refuse("letterCase", [...path, name], known);
+    } else if (fieldName !== name) findings.refuse("letterCase", [...path, name], fieldName);
     else if (typeof value === "string") {
-      if (value !== "") fields[known] = value;
+      if (value !== "") fields[fieldName] = value;
     } else if (value !== null) findings.refuse("notString", [...path, name]);
   }
   return fields;

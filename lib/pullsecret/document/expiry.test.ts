@@ -10,7 +10,7 @@ const json = (value: unknown, as: BufferEncoding = "base64") =>
 const jwt = (claims: unknown) =>
   `${json({ alg: "RS256" }, "base64url")}.${json(claims, "base64url")}.c2ln`;
 
-for (const [what, password, found] of [
+for (const [what, password, expectedExpiry] of [
   ["a JWT with exp", jwt({ exp: end }), end],
   ["a JWT without exp", jwt({ sub: "robot" }), undefined],
   ["a JWT whose exp is not a time", jwt({ exp: "soon" }), undefined],
@@ -21,8 +21,8 @@ for (const [what, password, found] of [
   ["a password", "s3cret", undefined],
   ["nothing", "", undefined],
 ] as const)
-  test(`reads ${found === undefined ? "no expiry" : "the expiry"} of ${what}`, () => {
-    const time = found === undefined ? undefined : new Date(found * 1000);
+  test(`reads ${expectedExpiry === undefined ? "no expiry" : "the expiry"} of ${what}`, () => {
+    const time = expectedExpiry === undefined ? undefined : new Date(expectedExpiry * 1000);
     assert.deepEqual(expiryOf(new Credential("u", password)), time);
   });
 

@@ -492,7 +492,7 @@ const spelt: readonly (readonly [
     "!GPS126",
   ],
 ];
-for (const [why, auths, kept, original, additional] of spelt)
+for (const [why, auths, expectedEntries, original, additional] of spelt)
   test(`F52: keeps every credential of an original for one registry, in any order: ${why}`, () => {
     const members = Object.entries(auths);
     for (const order of [members, members.toReversed()]) {
@@ -505,7 +505,7 @@ for (const [why, auths, kept, original, additional] of spelt)
         registry,
         credential.encode(),
       ]);
-      assert.deepEqual(Object.fromEntries(written), kept);
+      assert.deepEqual(Object.fromEntries(written), expectedEntries);
       assert.equal(verdict(read(text)), additional);
     }
   });

@@ -114,33 +114,34 @@ type Seen = Readonly<{ key: string; registry: string; credential: Credential }>;
  * lost.
  */
 function readSpellings(spellings: readonly Seen[], findings: Findings): Entry[] {
-  const kept: Seen[] = [];
-  for (const one of spellings.toSorted(byPlainness)) {
-    const at = ["auths", one.key];
-    const twin = kept.find(({ credential }) => credential.equals(one.credential));
+  const distinct: Seen[] = [];
+  for (const spelling of spellings.toSorted(byPlainness)) {
+    const at = ["auths", spelling.key];
+    const twin = distinct.find(({ credential }) => credential.equals(spelling.credential));
     if (twin !== undefined) findings.warn("twice", at, quote(twin.key));
-    else if (kept[0] !== undefined) findings.dislike("sameRegistry", at, quote(kept[0].key));
-    if (twin === undefined) kept.push(one);
+    else if (distinct[0] !== undefined)
+      findings.dislike("sameRegistry", at, quote(distinct[0].key));
+    if (twin === undefined) distinct.push(spelling);
   }
   // An additional source with several credentials is refused already.
-  if (kept.length <= 1 || findings.source.role === "additional")
-    return kept.map(({ registry, credential }) => ({ registry, credential }));
-  const own = new Set(kept.map(({ key }) => key));
+  if (distinct.length <= 1 || findings.source.role === "additional")
+    return distinct.map(({ registry, credential }) => ({ registry, credential }));
+  const own = new Set(distinct.map(({ key }) => key));
   const used = new Map<string, Seen>();
-  for (const one of kept) {
-    const isFree = (key: string) => !used.has(key) && (key === one.key || !own.has(key));
-    const written = spellingsOf(one.key).find(isFree);
-    if (written !== undefined) used.set(written, one);
+  for (const spelling of distinct) {
+    const isFree = (key: string) => !used.has(key) && (key === spelling.key || !own.has(key));
+    const written = spellingsOf(spelling.key).find(isFree);
+    if (written !== undefined) used.set(written, spelling);
     // No spelling is free. A registry has nine spellings, and no document seen so far needed more.
-    else findings.leaveOut("sameRegistry", ["auths", one.key], quote(kept[0]?.key ?? ""));
+    else findings.leaveOut("sameRegistry", ["auths", spelling.key], quote(distinct[0]?.key ?? ""));
   }
   return [...used].map(([registry, { credential }]) => ({ registry, credential }));
 }
 
 /** Sorts the spelling that we write before the others, whatever the order in the document. */
-function byPlainness(one: Seen, other: Seen): number {
+function byPlainness(spelling: Seen, other: Seen): number {
   const merit = ({ key, registry }: Seen) => Number(key === registry);
-  return merit(other) - merit(one) || (one.key < other.key ? -1 : 1);
+  return merit(other) - merit(spelling) || (spelling.key < other.key ? -1 : 1);
 }
 
 /**
@@ -181,9 +182,9 @@ function readRest(document: JsonObject, findings: Findings): JsonObject {
   for (const [name, value] of Object.entries(document)) {
     if (name === "auths") continue;
     const path = [name];
-    const known = fold(name);
-    if (known === "auths") findings.refuse("letterCase", path, "auths");
-    else if (!suits(known, value)) findings.refuse("notStringMap", path);
+    const foldedName = fold(name);
+    if (foldedName === "auths") findings.refuse("letterCase", path, "auths");
+    else if (!suits(foldedName, value)) findings.refuse("notStringMap", path);
     else if (findings.source.role === "original") rest[name] = value;
     else if (document["kind"] !== "Secret") findings.warn("stripped", path);
   }
@@ -194,9 +195,9 @@ function readRest(document: JsonObject, findings: Findings): JsonObject {
 function mistaken(kind: ProblemKind, bytes: Uint8Array): ProblemKind {
   if (kind !== "notJson") return kind;
   const text = Buffer.from(bytes).toString("utf8");
-  const objects = text.split(/^---/m).map((one) => [lineOf("kind", one), lineOf("type", one)]);
+  const objects = text.split(/^---/m).map((part) => [lineOf("kind", part), lineOf("type", part)]);
   const secrets = objects.filter(([name]) => name === "Secret").map(([, type]) => secretOf(type));
-  const secret = secrets.find((one) => one !== "unsuitableManifest") ?? secrets[0];
+  const secret = secrets.find((secretKind) => secretKind !== "unsuitableManifest") ?? secrets[0];
   if (secret !== undefined) return secret;
   const [other] = objects.find(([name]) => name !== undefined) ?? [];
   if (other !== undefined && /^apiVersion:/m.test(text))
@@ -239,8 +240,8 @@ const isDockercfg = (document: JsonObject): boolean =>
  */
 const stringMaps: ReadonlySet<string> = new Set(["httpheaders", "credhelpers"]);
 
-function suits(known: string, value: Json): boolean {
-  if (!stringMaps.has(known) || value === null) return true;
+function suits(foldedName: string, value: Json): boolean {
+  if (!stringMaps.has(foldedName) || value === null) return true;
   return (
     isObject(value) &&
     Object.values(value).every((item) => item === null || typeof item === "string")

@@ -51,9 +51,9 @@ class Reader {
     if (tree === null) return;
     if (!(tree instanceof JsonMembers)) return this.#drop("notObject", []);
     for (const [name, value] of tree.members()) {
-      const known = fold(name);
-      if (known === "auths") this.#auths(value);
-      else if (known === "httpheaders") this.#headers(value);
+      const foldedName = fold(name);
+      if (foldedName === "auths") this.#auths(value);
+      else if (foldedName === "httpheaders") this.#headers(value);
     }
   }
 

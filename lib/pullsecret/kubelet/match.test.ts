@@ -207,9 +207,9 @@ const files: readonly (readonly [
 test("reads a file as Go reads it", () => {
   for (const [text, users, why] of files) {
     const read = readAsKubelet(Buffer.from(text));
-    const found = read.ok
+    const pairs = read.ok
       ? read.entries.map(({ key, username }) => [key, username.toString()])
       : undefined;
-    assert.deepEqual(found && Object.fromEntries(found), users, why);
+    assert.deepEqual(pairs && Object.fromEntries(pairs), users, why);
   }
 });

@@ -76,8 +76,10 @@ export function inOrder<Entry extends KubeletEntry>(
   });
 }
 
-const isSame = (one: KubeletEntry, other: KubeletEntry | undefined): boolean =>
-  other !== undefined && one.username.equals(other.username) && one.password.equals(other.password);
+const isSame = (entry: KubeletEntry, other: KubeletEntry | undefined): boolean =>
+  other !== undefined &&
+  entry.username.equals(other.username) &&
+  entry.password.equals(other.password);
 
 /** Why a key in its normal form does not match an image; `undefined` if the key matches. */
 function whyNot(key: string, image: Location): string | undefined {

@@ -96,7 +96,7 @@ for (const [sources, result, reported] of rankings) {
 
 function short(line: string): MergeSource {
   const [id = "", rest = ""] = line.split(": ");
-  const keys = rest.split(" ").map((one) => one.split("="));
+  const keys = rest.split(" ").map((pair) => pair.split("="));
   const auths = Object.fromEntries(keys.map(([key = "", word = ""]) => [key, `u:${word}`]));
   return { id, accepted: source(auths, id === "original" ? "original" : "additional") };
 }
@@ -376,7 +376,7 @@ const hubs: readonly (readonly [
 for (const [why, original, additional, ...expected] of hubs)
   for (const [at, conflicts] of (["additional", "original"] as const).entries())
     test(`F49, F50: Docker Hub under two names, the ${conflicts} preferred: ${why}`, () => {
-      const pairs = (keys: Keys) => mapped(keys, (one) => `${one}:${one}`);
+      const pairs = (keys: Keys) => mapped(keys, (word) => `${word}:${word}`);
       const merged = mergeKeys(pairs(original), pairs(additional), { conflicts });
       assert.ok(merged.ok);
       const written = merged.entries.map(({ registry, credential }) => [
@@ -430,7 +430,7 @@ for (const [original, additional, codes] of reported)
 
 test("does not report a key as never tried when its credential is tried", () => {
   const text = (keys: Keys) =>
-    Buffer.from(JSON.stringify({ auths: mapped(keys, (one) => ({ auth: btoa(one) })) }));
+    Buffer.from(JSON.stringify({ auths: mapped(keys, (login) => ({ auth: btoa(login) })) }));
   const codes = (original: Keys, additional: Keys) => {
     const sources = Object.entries({ additional, original }).map(([id, keys]) => {
       const accepted = parse(text(keys), { name: id, role: id as "original" });
@@ -469,7 +469,7 @@ test("does not warn about a credential that is not written", () => {
 
 test("writes all of an original's credentials for Docker Hub if a wildcard has one of them", () => {
   const source = (id: string, keys: Keys) => {
-    const auths = mapped(keys, (one) => ({ auth: btoa(one) }));
+    const auths = mapped(keys, (login) => ({ auth: btoa(login) }));
     const role = id === "original" ? "original" : "additional";
     const accepted = parse(Buffer.from(JSON.stringify({ auths })), { name: id, role });
     return { id, accepted: accepted.ok ? accepted : assert.fail(id) };
@@ -550,7 +550,7 @@ const spellings: readonly (readonly [
 for (const [why, additional, ...expected] of spellings)
   for (const [at, conflicts] of (["additional", "original"] as const).entries())
     test(`F52: two spellings in the original, and ${why} in the additional; the ${conflicts} is preferred`, () => {
-      const pairs = (keys: Keys) => mapped(keys, (one) => `${one}:${one}`);
+      const pairs = (keys: Keys) => mapped(keys, (word) => `${word}:${word}`);
       const original = pairs({ "a.io": "o", "https://a.io": "p" });
       const merged = mergeKeys(original, pairs(additional), { conflicts });
       assert.ok(merged.ok);
@@ -804,7 +804,7 @@ test("writes canonical output: sorted at every level, one padded auth per regist
 });
 
 /** An original's entry, and how it is written for the nodes. */
-const kept: readonly (readonly [why: string, entry: unknown, written: string])[] = [
+const originalEntries: readonly (readonly [why: string, entry: unknown, written: string])[] = [
   ["an empty entry hides the host's entry from CRI-O, and has no auth", {}, "{}"],
   ["null means the same as an empty entry to the kubelet and to CRI-O", null, "{}"],
   ["an entry with only an e-mail address means the same, too", { email: "e", auth: "" }, "{}"],
@@ -823,7 +823,7 @@ const kept: readonly (readonly [why: string, entry: unknown, written: string])[]
 ];
 
 test("accepts an original's entry without user and password, and reads back what it writes for the entry", () => {
-  for (const [why, entry, written] of kept) {
+  for (const [why, entry, written] of originalEntries) {
     const bytes = Buffer.from(
       JSON.stringify({ auths: { "a.io": entry, "b.io": { auth: "dTpw" } } }),
     );

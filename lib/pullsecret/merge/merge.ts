@@ -99,7 +99,7 @@ export function merge(
   if (promoted !== undefined) warnings.push(promoted.warning);
   const isHubLost = !conflicting.every(isUsed);
   warnings.push(...findShadows(sources, entries, isHubLost));
-  const applicable = warnings.filter((one) => holds(one, offers, entries));
+  const applicable = warnings.filter((warning) => holds(warning, offers, entries));
   if (entries.length > maxEntries) problems.push(problem("tooMany", "merged", "auths"));
   if (secretSize(entries, rest) > documentLimits.bytes)
     problems.push(problem("mergedTooBig", "merged", "document"));
@@ -115,7 +115,9 @@ function servesHub(
 ): boolean {
   const hiding = written.filter(({ registry }) => hidesDockerHub(registry));
   const used = hiding.length > 0 ? hiding : written.filter(({ registry }) => isHubLogin(registry));
-  return entries.some((one) => used.some(({ credential }) => credential.equals(one.credential)));
+  return entries.some((entry) =>
+    used.some(({ credential }) => credential.equals(entry.credential)),
+  );
 }
 
 /**
@@ -136,10 +138,11 @@ function holds(
   const judged = meant.length > 0 ? meant : logins;
   const isWritten = own.tried.every(({ credential }) =>
     written.some(
-      (one) => imagesOf(one.registry) === dockerHubImages && one.credential.equals(credential),
+      (entry) =>
+        imagesOf(entry.registry) === dockerHubImages && entry.credential.equals(credential),
     ),
   );
-  return isWritten && !judged.every((one) => servesHub([one], written));
+  return isWritten && !judged.every((entry) => servesHub([entry], written));
 }
 
 /**
@@ -205,21 +208,24 @@ function promotedHub(
   const hub = offers.get(dockerHubImages);
   if (hub === undefined || written.some(({ registry }) => identity(registry) === dockerHubImages))
     return undefined;
-  const highest = (one: Offers) => (conflicts === "original" && one.find(isOriginal)) || one[0];
+  const highest = (group: Offers) =>
+    (conflicts === "original" && group.find(isOriginal)) || group[0];
   const rank = ({ id }: Offer) =>
-    conflicts === "original" && isOriginal({ id }) ? -1 : sources.findIndex((one) => one.id === id);
+    conflicts === "original" && isOriginal({ id })
+      ? -1
+      : sources.findIndex((source) => source.id === id);
   const top = highest(hub);
   // An original with the same credential can have more credentials, which must be tried as well.
   const { offer: won } = winner(hub, conflicts);
   const hiding = [...offers]
     .filter(([images]) => images !== dockerHubImages && hidesDockerHub(images))
-    .map(([, one]) => highest(one))
-    .filter((one) => !agree(won, one));
+    .map(([, group]) => highest(group))
+    .filter((offer) => !agree(won, offer));
   const [first] = hiding;
   // The rule about a displaced entry does not apply to a preferred original, because its entries
   // stay unchanged.
   const displaces = rank(top) >= 0 && hub.some(isNamed);
-  const isMeant = !displaces && hiding.some((one) => rank(one) <= rank(top));
+  const isMeant = !displaces && hiding.some((offer) => rank(offer) <= rank(top));
   if (first === undefined || isMeant) return undefined;
   const shadows = hub.filter((offer) => !agree(offer, won)).map(({ id }) => id);
   const entries = asNamed(won).map(({ registry, credential }) => ({

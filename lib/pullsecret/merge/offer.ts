@@ -24,11 +24,11 @@ export type Offers = readonly [Offer, ...Offer[]];
 export const isOriginal = ({ id }: Readonly<{ id: string }>): boolean => id === sourceIds.original;
 
 /**
- * Whether every credential that the kubelet tries for `one` is also tried for `other`, under any
+ * Whether every credential that the kubelet tries for `offer` is also tried for `other`, under any
  * key. If `other` is the original's offer, `other` can have more credentials.
  */
-export function agree(one: Offer, other: Offer): boolean {
-  return one.tried.every(({ credential }) =>
+export function agree(offer: Offer, other: Offer): boolean {
+  return offer.tried.every(({ credential }) =>
     other.tried.some((entry) => entry.credential.equals(credential)),
   );
 }

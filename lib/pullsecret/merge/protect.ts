@@ -61,7 +61,7 @@ export function findProtected(
     const guarded = guardedBy(name);
     for (const { id, registry } of entries) {
       const meant = identityOf(registry) ?? "";
-      if (!guarded.some((one) => overlaps(meant, one))) continue;
+      if (!guarded.some((pattern) => overlaps(meant, pattern))) continue;
       problems.push(problem("protected", id, formatPath(["auths", registry]), quote(name)));
     }
   }

@@ -37,13 +37,13 @@ export function findShadows(
 ): Problem[] {
   const used = sources.map(({ id, accepted }) => ({ id, entries: usedOf(accepted) }));
   const groups = new Map<string, Written[]>();
-  for (const one of written) {
-    const images = imagesOf(one.registry);
-    groups.set(images, [...(groups.get(images) ?? []), one]);
+  for (const entry of written) {
+    const images = imagesOf(entry.registry);
+    groups.set(images, [...(groups.get(images) ?? []), entry]);
   }
   const isWritten = ({ registry, credential }: Entry) =>
     (isHubLost && imagesOf(registry) === dockerHubImages) ||
-    groups.get(imagesOf(registry))?.some((one) => one.credential.equals(credential)) === true;
+    groups.get(imagesOf(registry))?.some((entry) => entry.credential.equals(credential)) === true;
   const had = new Map(
     used.map(({ id, entries }) => [id, new Set(entries.map(({ registry }) => imagesOf(registry)))]),
   );
@@ -52,7 +52,7 @@ export function findShadows(
   const isNamed = written.some(({ registry }) => identity(registry) === dockerHubImages);
   // We search in reverse order, so that the warning names the longer path: `quay.io/openshift` and
   // not `quay.io`.
-  const known = used
+  const registries = used
     .flatMap(({ id, entries }) =>
       entries.filter(isWritten).map(({ registry }) => ({ id, registry })),
     )
@@ -63,7 +63,7 @@ export function findShadows(
     .toSorted((a, b) => (a.registry > b.registry ? -1 : Number(a.registry < b.registry)));
   return sources.flatMap((source) => {
     const { id, accepted } = source;
-    const others = isOriginal(source) ? [] : known.filter((one) => one.id !== id);
+    const others = isOriginal(source) ? [] : registries.filter((other) => other.id !== id);
     if (others.length === 0) return [];
     const near = nearby(others);
     const own = new Set(
@@ -71,7 +71,7 @@ export function findShadows(
     );
     return accepted.entries.flatMap(({ registry: key }) => {
       if (!own.has(meaningOf(key)) || (isNamed && isHubLogin(key))) return [];
-      const isOther = (one: Known) => had.get(one.id)?.has(imagesOf(key)) !== true;
+      const isOther = (other: Known) => had.get(other.id)?.has(imagesOf(key)) !== true;
       return shadowOf(id, key, others, near, isOther);
     });
   });
@@ -91,16 +91,18 @@ function shadowOf(
   key: string,
   others: readonly Known[],
   near: ReturnType<typeof nearby>,
-  isOther: (one: Known) => boolean,
+  isOther: (other: Known) => boolean,
 ): Problem[] {
   const path = formatPath(["auths", key]);
   const registry = identity(key) ?? key;
-  const hides = (one: Known) => hidesDockerHub(one.registry) && isOther(one);
+  const hides = (other: Known) => hidesDockerHub(other.registry) && isOther(other);
   const hiding = isHubLogin(key) ? others.find(hides) : undefined;
   if (hiding !== undefined) return [problem("hidden", id, path, quote(hiding.registry))];
   const shadowed = near(registry).find(
-    (one) =>
-      isTriedBefore(registry, one.registry) && overlaps(registry, one.registry) && isOther(one),
+    (other) =>
+      isTriedBefore(registry, other.registry) &&
+      overlaps(registry, other.registry) &&
+      isOther(other),
   );
   if (shadowed === undefined) return [];
   return [problem("shadow", id, path, quote(shadowed.registry), called(shadowed.id))];
@@ -110,18 +112,18 @@ function shadowOf(
  * Without wildcards, only registries of the same host can match the same image. We compare only
  * these, so 1,000 entries against 1,000 take milliseconds, not a second.
  */
-function nearby(known: readonly Known[]): (registry: string) => readonly Known[] {
-  const everywhere = known.filter(({ registry }) => isEverywhere(registry));
+function nearby(registries: readonly Known[]): (registry: string) => readonly Known[] {
+  const everywhere = registries.filter(({ registry }) => isEverywhere(registry));
   // We do not use Map.groupBy, because the command line also runs on Node 20.
   const byHost = new Map<string, Known[]>();
-  for (const one of known) {
-    const host = hostOf(one.registry);
+  for (const entry of registries) {
+    const host = hostOf(entry.registry);
     const group = byHost.get(host);
-    if (group === undefined) byHost.set(host, [one]);
-    else group.push(one);
+    if (group === undefined) byHost.set(host, [entry]);
+    else group.push(entry);
   }
   return (registry) =>
-    isEverywhere(registry) ? known : [...(byHost.get(hostOf(registry)) ?? []), ...everywhere];
+    isEverywhere(registry) ? registries : [...(byHost.get(hostOf(registry)) ?? []), ...everywhere];
 }
 
 /** Whether a registry can match images of other hosts: a wildcard, or Docker Hub's own entry. */

@@ -43,9 +43,9 @@ export class Findings {
    * a warning.
    */
   dislike(kind: ProblemKind, path: Steps, ...details: string[]): void {
-    const found = problem(kind, this.source.name, formatPath(path), ...details);
-    if (this.source.role === "additional") this.problems.push(found);
-    else this.warnings.push(keptAnyway(found));
+    const finding = problem(kind, this.source.name, formatPath(path), ...details);
+    if (this.source.role === "additional") this.problems.push(finding);
+    else this.warnings.push(keptAnyway(finding));
   }
 
   /**
@@ -67,8 +67,8 @@ export class Findings {
    */
   doubtful(kind: ProblemKind, beside: ProblemKind, path: Steps): void {
     if (this.source.role === "original") return this.dislike(kind, path);
-    const [alone, warning] = [kind, beside].map((one) =>
-      problem(one, this.source.name, formatPath(path)),
+    const [alone, warning] = [kind, beside].map((problemKind) =>
+      problem(problemKind, this.source.name, formatPath(path)),
     ) as [Problem, Problem];
     this.#useless.push({ alone, beside: warning });
   }
@@ -78,9 +78,9 @@ export class Findings {
    * refused, because its author can correct it.
    */
   leaveOut(kind: ProblemKind, path: Steps, ...details: string[]): void {
-    const found = problem(kind, this.source.name, formatPath(path), ...details);
-    if (this.source.role === "additional") this.problems.push(found);
-    else this.warnings.push(leftOut(found));
+    const finding = problem(kind, this.source.name, formatPath(path), ...details);
+    if (this.source.role === "additional") this.problems.push(finding);
+    else this.warnings.push(leftOut(finding));
   }
 
   /** To be called at the end. `used`: whether at least one entry is certainly useful. */
@@ -93,7 +93,7 @@ export class Findings {
   get isIdle(): boolean {
     const idle = new Set(this.#useless.map(({ alone }) => alone));
     const [code] = catalogue.nothingLeft;
-    return this.problems.every((one) => one.code === code || idle.has(one));
+    return this.problems.every((finding) => finding.code === code || idle.has(finding));
   }
 
   /** Warns about something that is legal but surprising. */

@@ -108,8 +108,8 @@ function least(unit: string, length: number): number {
 
 test("takes time in proportion to a key's length, up to 256 KiB", () => {
   for (const unit of ["@", "%", "%25", "%40", "?", ":", "[", "/", "&#", "a:"]) {
-    const [many, one] = [least(unit, 4 * 1024), least(unit, 256 * 1024)];
+    const [many, single] = [least(unit, 4 * 1024), least(unit, 256 * 1024)];
     // Quadratic time would be 64 times as much.
-    assert.ok(one < 16 * many, `${JSON.stringify(unit)}: ${many} ms, then ${one} ms`);
+    assert.ok(single < 16 * many, `${JSON.stringify(unit)}: ${many} ms, then ${single} ms`);
   }
 });

@@ -16,12 +16,12 @@ test("uses every code once, with texts of one line", () => {
 });
 
 test("writes a line of source, key path, problem and action", () => {
-  const found = problem("notBase64", "additional", formatPath(["auths", "quay.io", "auth"]));
+  const finding = problem("notBase64", "additional", formatPath(["auths", "quay.io", "auth"]));
   assert.match(
-    formatProblem(found),
+    formatProblem(finding),
     /^additional: auths\["quay\.io"\]\.auth: not base64; give base64 of user:password/,
   );
-  assert.equal(found.code, "GPS115");
+  assert.equal(finding.code, "GPS115");
 });
 
 const quoted: readonly (readonly [key: string, shown: string])[] = [

@@ -11,13 +11,13 @@ export function matchesLabel(pattern: string, label: string): boolean {
   if (parts === undefined) return false;
   let [part, at, star, resume] = [0, 0, -1, 0];
   while (at < label.length) {
-    const wanted = parts[part];
-    if (wanted === "*") {
+    const symbol = parts[part];
+    if (symbol === "*") {
       star = part++;
       resume = at;
     } else if (
-      wanted === label[at] ||
-      (wanted instanceof Set && wanted.has(label.charCodeAt(at)))
+      symbol === label[at] ||
+      (symbol instanceof Set && symbol.has(label.charCodeAt(at)))
     ) {
       part++;
       at++;
@@ -27,7 +27,7 @@ export function matchesLabel(pattern: string, label: string): boolean {
       at = ++resume;
     } else return false;
   }
-  return parts.slice(part).every((wanted) => wanted === "*");
+  return parts.slice(part).every((symbol) => symbol === "*");
 }
 
 /**

@@ -98,10 +98,10 @@ const keys: readonly (readonly [key: string, verdict: string, written: string, w
 test("H24: judges a key by the images that it can match, and writes it as the kubelet reads it", () => {
   for (const [key, expected, written, why] of keys) {
     assert.equal(verdict(read({ [key]: "u:p" }, "additional")), expected, `${key}: ${why}`);
-    const kept = read({ [key]: "u:p" }, "original");
-    assert.ok(kept.ok, `${key}: is kept in an original`);
+    const parsed = read({ [key]: "u:p" }, "original");
+    assert.ok(parsed.ok, `${key}: is kept in an original`);
     assert.deepEqual(
-      kept.entries.map(({ registry }) => registry),
+      parsed.entries.map(({ registry }) => registry),
       [written],
       `${key}: ${why}`,
     );

@@ -76,12 +76,12 @@ export function spellingsOf(key: string): readonly string[] {
   const registry = identity(key) ?? key;
   const host = hostOf(registry);
   const path = registry.slice(host.length);
-  const made = ["", "/v1", "/v2"].flatMap((version) => {
+  const spellings = ["", "/v1", "/v2"].flatMap((version) => {
     const written = host + version + (path === "" && version !== "" ? "/" : path);
     return ["", "https://", "http://"].map((scheme) => scheme + written);
   });
   const own = plain(key) === registry ? [key] : [];
-  return [...own, ...made.filter((one) => identity(one) === registry)];
+  return [...own, ...spellings.filter((candidate) => identity(candidate) === registry)];
 }
 
 /**

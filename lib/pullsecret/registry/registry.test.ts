@@ -54,9 +54,13 @@ const relations: readonly (readonly [string, string, "covers" | "overlaps" | "ne
 ];
 
 test("finds whether a registry covers another, only overlaps it, or neither", () => {
-  for (const [one, other, expected] of relations) {
-    assert.equal(covers(one, other), expected === "covers", `${one} covers ${other}`);
-    assert.equal(overlaps(one, other), expected !== "neither", `${one} overlaps ${other}`);
+  for (const [registry, other, expected] of relations) {
+    assert.equal(covers(registry, other), expected === "covers", `${registry} covers ${other}`);
+    assert.equal(
+      overlaps(registry, other),
+      expected !== "neither",
+      `${registry} overlaps ${other}`,
+    );
   }
 });
 

@@ -135,8 +135,8 @@ export function covers(general: string, specific: string): boolean {
 }
 
 /** Whether some image is matched by both registries. Both arguments are identities. */
-export function overlaps(one: string, other: string): boolean {
-  const [a, b] = [served(one), served(other)];
+export function overlaps(registry: string, other: string): boolean {
+  const [a, b] = [served(registry), served(other)];
   const paths = pathOf(a).startsWith(pathOf(b)) || pathOf(b).startsWith(pathOf(a));
   return paths && hostsRelate(hostOf(a), hostOf(b), labelsMeet);
 }
@@ -178,8 +178,8 @@ export function served(registry: string): string {
 
 function hostsRelate(a: string, b: string, relate: (a: string, b: string) => boolean): boolean {
   if (a === b) return true;
-  const [left, right] = [splitPort(a), splitPort(b)];
-  const [leftLabels, rightLabels] = [left.host.split("."), right.host.split(".")];
-  if (left.port !== right.port || leftLabels.length !== rightLabels.length) return false;
+  const [leftHost, right] = [splitPort(a), splitPort(b)];
+  const [leftLabels, rightLabels] = [leftHost.host.split("."), right.host.split(".")];
+  if (leftHost.port !== right.port || leftLabels.length !== rightLabels.length) return false;
   return leftLabels.every((label, index) => relate(label, rightLabels[index] ?? ""));
 }

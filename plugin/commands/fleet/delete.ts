@@ -48,7 +48,7 @@ async function rowsOf(
 ): Promise<readonly Row[]> {
   try {
     const deletions = await deleteFrom(await reach(), manifests);
-    return deletions.map((one) => Object.assign({ cluster: name }, one));
+    return deletions.map((deletion) => Object.assign({ cluster: name }, deletion));
   } catch (error) {
     return [{ cluster: name, object: "-", namespace: "", state: "failed", why: whyNot(error) }];
   }

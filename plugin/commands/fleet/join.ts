@@ -55,7 +55,7 @@ export const join = command(
   async ({ NAME: name, secret, adopt, ...how }, io) => {
     const { context } = how;
     const place = addressFor(await io.place(how), how, context);
-    const [host, there] = await Promise.all([io.reach(hostOf(how)), io.reach(how)]);
+    const [host, joinedCluster] = await Promise.all([io.reach(hostOf(how)), io.reach(how)]);
     const as = (token: string) => io.reach({ ...how, token });
     const flags = {
       context,
@@ -64,7 +64,7 @@ export const join = command(
       "system-roots": how["system-roots"],
     };
     const asked = { name, flags, place, targets: secret, adopts: adopt, as };
-    const expires = await joinCluster({ host, there }, asked);
+    const expires = await joinCluster({ host, cluster: joinedCluster }, asked);
     io.out(`${name}: joined; its token is good until ${expires.toISOString()}\n`);
     io.out("next: kubectl pull-secret fleet list\n");
     return 0;

@@ -43,12 +43,14 @@ type Row = Readonly<{
 function rowOf({ metadata, status }: ClusterProfile): Row {
   const types = ["Joined", "ControlPlaneHealthy", "AccountGuarded"] as const;
   const all = types.map((type) => conditionOf(status, type));
-  const [joined = "", healthy = "", guarded = ""] = all.map((one) => one?.status ?? "Unknown");
+  const [joined = "", healthy = "", guarded = ""] = all.map(
+    (condition) => condition?.status ?? "Unknown",
+  );
   const version = status?.version?.kubernetes ?? "";
   const row = { name: metadata.name ?? "", joined, healthy, guarded, version };
   const note = Object.hasOwn(metadata.labels ?? {}, leavingLabel)
     ? `is being removed; to finish: kubectl pull-secret fleet remove ${row.name}`
-    : all.find((one) => one !== undefined && one.status !== "True")?.message;
+    : all.find((condition) => condition !== undefined && condition.status !== "True")?.message;
   return note === undefined ? row : { ...row, message: note };
 }
 
@@ -67,7 +69,7 @@ function lines(rows: readonly Row[], paint: Paint): string[] {
     ...cells,
   ]);
   const good = ({ joined, healthy, guarded }: Row) =>
-    [joined, healthy, guarded].every((one) => one === "True");
+    [joined, healthy, guarded].every((status) => status === "True");
   return [
     paint.strong(head),
     ...body.map((line, at) => (rows.slice(at, at + 1).every(good) ? line : paint.doubt(line))),

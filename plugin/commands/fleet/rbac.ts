@@ -23,9 +23,9 @@ export const rbac = command(
       },
     },
   },
-  async ({ target: wanted }, io) => {
-    for (const one of guards) io.out(`${await io.yaml(one)}---\n`);
-    io.out(guestRights(wanted));
+  async ({ target: fleetTarget }, io) => {
+    for (const guard of guards) io.out(`${await io.yaml(guard)}---\n`);
+    io.out(guestRights(fleetTarget));
     return 0;
   },
 );

@@ -62,9 +62,9 @@ export const remove = command(
           `${name}: you may not list FleetSecrets; one that still lists it may count it as ` +
             "unreachable for an hour",
         );
-      for (const one of listing ?? [])
+      for (const fleetSecret of listing ?? [])
         io.err(
-          `${name}: fleetsecret ${one} still lists it and may count it as unreachable for an hour; ` +
+          `${name}: fleetsecret ${fleetSecret} still lists it and may count it as unreachable for an hour; ` +
             "check that the fleet's controller runs",
         );
     };
@@ -72,20 +72,20 @@ export const remove = command(
     if (profile === undefined || profile.spec.clusterManager.name !== clusterManager)
       throw new Refused(`${name}: not joined; kubectl pull-secret fleet list shows which are`);
     if (!forget) {
-      const there =
+      const joinedCluster =
         how.context === undefined
           ? await (await routesTo(host, [name], how, io))[0]?.reach()
           : await io.reach(how);
-      if (there === undefined) throw new Refused(`${name}: not joined`);
-      await refuseOther(there, profile, how.context ?? name);
+      if (joinedCluster === undefined) throw new Refused(`${name}: not joined`);
+      await refuseOther(joinedCluster, profile, how.context ?? name);
       const joinedBy = `${await clusterId(host)}/${name}`;
       const byHand = `delete there by hand: ${allThatIsMade}; then repeat with --forget`;
-      await refuseForeign(there, joinedBy, byHand);
-      const question = `Delete in ${there.identity} the Secrets that FleetSecrets have placed, and remove ${name}?`;
+      await refuseForeign(joinedCluster, joinedBy, byHand);
+      const question = `Delete in ${joinedCluster.identity} the Secrets that FleetSecrets have placed, and remove ${name}?`;
       await agree(yes || keep, question, io);
       await forgotten(profile);
       // The names come from that cluster, so we escape them.
-      for (const line of await leave(there, joinedBy, keep))
+      for (const line of await leave(joinedCluster, joinedBy, keep))
         io.out(`${name}: ${escape(line)} deleted\n`);
     } else await forgotten(profile);
     const token = await host.get<Named>(tokenPath(name), { as: "metadata" });

@@ -48,11 +48,14 @@ export const status = command(
   async ({ namespace, watch, output, ...how }, io) => {
     const cluster = await io.reach(how);
     const paint = paintFor(io.terminal);
-    const render = (all: readonly FleetSecret[], lines: (one: FleetSecret) => string[]) =>
-      all.length === 0 ? ["there is no FleetSecret"] : all.flatMap((one) => lines(one));
-    const whole = (all: readonly FleetSecret[]) => render(all, (one) => fleetLines(one, paint));
+    const render = (all: readonly FleetSecret[], lines: (fleetSecret: FleetSecret) => string[]) =>
+      all.length === 0
+        ? ["there is no FleetSecret"]
+        : all.flatMap((fleetSecret) => lines(fleetSecret));
+    const whole = (all: readonly FleetSecret[]) =>
+      render(all, (fleetSecret) => fleetLines(fleetSecret, paint));
     const short = (all: readonly FleetSecret[]) =>
-      render(all, (one) => [fleetHeadline(one, paint)]);
+      render(all, (fleetSecret) => [fleetHeadline(fleetSecret, paint)]);
     const first = await read(cluster, namespace);
     if (!watch) {
       await print(output, first, whole, io);
@@ -85,7 +88,7 @@ async function read(cluster: Cluster, namespace: string): Promise<FleetSecret[]>
   const all: FleetSecret[] = [];
   try {
     await cluster.pages<FleetSecret>(fleetSecretsIn(namespace), {}, (page) => {
-      all.push(...page.map((one) => withoutFields(one)));
+      all.push(...page.map((fleetSecret) => withoutFields(fleetSecret)));
     });
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 404) throw error;
@@ -127,7 +130,9 @@ function fleetLines(object: FleetSecret, paint: Paint): string[] {
   const failures = status?.failures ?? [];
   // We print failures in full above the clusters, so that users need not search for them in a
   // thousand rows.
-  const listed = new Set(failures.map((one) => `${one.name} ${one.reason}: ${one.message}`));
+  const listed = new Set(
+    failures.map((failure) => `${failure.name} ${failure.reason}: ${failure.message}`),
+  );
   const rows = clusters.map(({ name: cluster, state, since, reason = "" }) => {
     return [
       cluster,
@@ -141,11 +146,15 @@ function fleetLines(object: FleetSecret, paint: Paint): string[] {
     fleetHeadline(object, paint),
     `Brings    ${spec.secretRef.name} as ${namespace}/${name}, via ${spec.via ?? "Direct"}`,
     ...warnings,
-    ...failures.map((one) =>
-      paint.bad(`Failed    ${one.name} since ${one.since}, ${one.reason}: ${one.message}`),
+    ...failures.map((failure) =>
+      paint.bad(
+        `Failed    ${failure.name} since ${failure.since}, ${failure.reason}: ${failure.message}`,
+      ),
     ),
-    ...(status?.givenUp ?? []).map((one) =>
-      paint.doubt(`Given up  ${one.name} at ${one.since}, ${one.reason}: ${one.message}`),
+    ...(status?.givenUp ?? []).map((cluster) =>
+      paint.doubt(
+        `Given up  ${cluster.name} at ${cluster.since}, ${cluster.reason}: ${cluster.message}`,
+      ),
     ),
     ...(rows.length === 0 ? [] : [paint.strong(head)]),
     ...body.map((line, at) => (clusters[at]?.state === "Done" ? line : paint.doubt(line))),

@@ -60,7 +60,7 @@ export function authorityAt(directory: string): Authority {
     directory,
     sign: async (name, subject, names = []) => {
       const alternatives = names
-        .map((one) => `${/^[\d.]+$/.test(one) ? "IP" : "DNS"}:${one}`)
+        .map((host) => `${/^[\d.]+$/.test(host) ? "IP" : "DNS"}:${host}`)
         .join(",");
       const extensions = [
         "basicConstraints=critical,CA:FALSE",

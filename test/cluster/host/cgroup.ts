@@ -57,13 +57,13 @@ export function delegate(groups: readonly string[]): void {
   for (const group of groups) {
     const available = join(group, "cgroup.controllers");
     if (!existsSync(available)) continue;
-    const wanted = readFileSync(available, "utf8")
+    const controllers = readFileSync(available, "utf8")
       .trim()
       .split(" ")
       .filter((name) => name !== "");
     writeFileSync(
       join(group, "cgroup.subtree_control"),
-      wanted.map((name) => `+${name}`).join(" "),
+      controllers.map((name) => `+${name}`).join(" "),
     );
   }
 }
@@ -93,10 +93,10 @@ export function removeGroups(groups: readonly string[]): void {
     return all.map(removeGroup).every((gone) => gone);
   }, 20_000);
   if (removed) return;
-  const left = groups
+  const remainingGroups = groups
     .flatMap(tree)
     .map((group) => `${group} (processes ${processes(group).join(" ")})`);
-  throw new Error(`could not remove the control groups ${left.join(", ")}`);
+  throw new Error(`could not remove the control groups ${remainingGroups.join(", ")}`);
 }
 
 /** The processes of this group, without the groups below it: their ids in our own pid namespace. */

@@ -114,11 +114,11 @@ export async function makeNodeNetwork(network: Network, index: number): Promise<
  * server. The pair disappears when one of the hubs is removed. Each hub answers ARP for its own
  * address, so the pair itself needs no addresses.
  */
-export async function joinHubs(one: Network, other: Network): Promise<void> {
-  const [here, there] = [`to-${other.device}`, `to-${one.device}`];
+export async function joinHubs(network: Network, other: Network): Promise<void> {
+  const [here, peer] = [`to-${other.device}`, `to-${network.device}`];
   const hub = `${other.device}-hub`;
   await run(
-    ["ip", "-netns", `${one.device}-hub`].concat([
+    ["ip", "-netns", `${network.device}-hub`].concat([
       "link",
       "add",
       here,
@@ -126,14 +126,14 @@ export async function joinHubs(one: Network, other: Network): Promise<void> {
       "veth",
       "peer",
       "name",
-      there,
+      peer,
       "netns",
       hub,
     ]),
   );
   for (const [{ device }, name, far] of [
-    [one, here, other],
-    [other, there, one],
+    [network, here, other],
+    [other, peer, network],
   ] as const) {
     const route = `route add ${far.all} via ${far.hub} dev ${name} onlink`;
     await batch([`link set ${name} up`, route], `${device}-hub`);

@@ -67,9 +67,9 @@ function removeTraces(device: string, directory: string): void {
       rmSync(join(nspawn, machine), { recursive: true, force: true });
   }
   for (const entry of entries(directory)) {
-    const found = statSync(join(directory, entry), { throwIfNoEntry: false });
-    if (found === undefined) continue; // another run has just removed the lock
-    rmSync(`/run/systemd/nspawn/locks/inode-${found.dev}:${found.ino}`, { force: true });
+    const stats = statSync(join(directory, entry), { throwIfNoEntry: false });
+    if (stats === undefined) continue; // another run has just removed the lock
+    rmSync(`/run/systemd/nspawn/locks/inode-${stats.dev}:${stats.ino}`, { force: true });
   }
 }
 

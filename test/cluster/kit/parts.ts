@@ -58,8 +58,8 @@ const findable: Readonly<Record<string, readonly [args: readonly string[], modul
 export function findProgram(name: string, goMod: string): string | undefined {
   const [args, module] = findable[name] ?? [];
   if (args === undefined) return undefined;
-  const wanted = new RegExp(`\\s${module} v(\\S+)`).exec(goMod)?.[1] ?? "none";
-  const pattern = new RegExp(`\\bv?${wanted.replaceAll(".", "\\.")}(?:\\s|$)`, "m");
+  const version = new RegExp(`\\s${module} v(\\S+)`).exec(goMod)?.[1] ?? "none";
+  const pattern = new RegExp(`\\bv?${version.replaceAll(".", "\\.")}(?:\\s|$)`, "m");
   const folders = [
     process.env["KUBEBUILDER_ASSETS"] ?? "",
     ...(process.env["PATH"] ?? "").split(delimiter),
@@ -95,10 +95,10 @@ async function fill(directory: string, goMod: string, flags: readonly string[]):
   mkdirSync(directory, { recursive: true });
   const missing = toolPackages(goMod).filter((importPath) => {
     const name = nameOf(importPath);
-    const found = findProgram(name, goMod);
-    if (found === undefined) return true;
-    progress(`${name}: using ${found}`);
-    copyFileSync(found, join(directory, name));
+    const program = findProgram(name, goMod);
+    if (program === undefined) return true;
+    progress(`${name}: using ${program}`);
+    copyFileSync(program, join(directory, name));
     return false;
   });
   const go = goIn(moduleDirectory);

@@ -4,11 +4,11 @@ import { grantOf } from "#contract/grant.ts";
 import type { Plane } from "./start.ts";
 
 export async function agents({ api }: Pick<Plane, "api">): Promise<readonly V1Pod[]> {
-  const found: V1Pod[] = [];
+  const pods: V1Pod[] = [];
   const labelSelector = "name=global-pull-secret-syncer";
   const path = "/api/v1/namespaces/kube-system/pods";
-  await api.pages<V1Pod>(path, { labelSelector }, (items) => void found.push(...items));
-  return found;
+  await api.pages<V1Pod>(path, { labelSelector }, (items) => void pods.push(...items));
+  return pods;
 }
 
 /** Node → the revision of its pod's grant. 0: the grant was revoked. undefined: no grant. */

@@ -38,11 +38,11 @@ export async function clear(plane: Plane): Promise<void> {
 }
 
 export async function untilGone(plane: Plane, timeout = 180_000): Promise<void> {
-  const left = async () =>
+  const countRemaining = async () =>
     (await Promise.all(ownPaths.map((path) => plane.api.get(path)))).filter((o) => o !== undefined)
       .length;
-  await until("none of our objects is left", async () => (await left()) === 0, {
+  await until("none of our objects is left", async () => (await countRemaining()) === 0, {
     timeout,
-    seen: left,
+    seen: countRemaining,
   });
 }

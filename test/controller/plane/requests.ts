@@ -21,7 +21,8 @@ export function requests(plane: Pick<Plane, "cluster">, since = ""): Request[] {
  */
 export function writes(plane: Plane, since: string): Request[] {
   return requests(plane, since).filter(
-    (one) => isWrite(one) && one.resource !== "events" && one.subresource !== "status",
+    (request) =>
+      isWrite(request) && request.resource !== "events" && request.subresource !== "status",
   );
 }
 
@@ -34,5 +35,5 @@ function withGroup({ group, resource, ...request }: AuditedRequest): Request {
 export function allRequests(plane: Pick<Plane, "cluster">, since = ""): Request[] {
   return auditOf(plane.cluster, { since })
     .filter(({ user }) => user === account)
-    .map((one) => withGroup(one));
+    .map((request) => withGroup(request));
 }

@@ -12,22 +12,22 @@ export function fleetByChart(on: () => BothClusters): void {
     async () => {
       const { management, guest, image } = on();
       const home = fleet.homeOf(management);
-      const there = await fleet.guestOf(guest);
-      await fleet.declareGuest(home, "guest-a", there.kubeconfig, fleet.labelled);
+      const guestCluster = await fleet.guestOf(guest);
+      await fleet.declareGuest(home, "guest-a", guestCluster.kubeconfig, fleet.labelled);
       const install = ["install", "fleet", chart, "--set=role=Fleet", "--wait"];
       await helmOn(management, ...install, ...imageValues(image));
       const brought = document({ "a.example": "fleet:1" });
       await management.apply(pullSecret("source-pull-secret", brought), fleet.fleetSecret());
-      await fleet.untilPlaced(there, { ".dockerconfigjson": btoa(brought) });
+      await fleet.untilPlaced(guestCluster, { ".dockerconfigjson": btoa(brought) });
       await fleet.untilState(home, "guest-a", "Done");
       const object = ["fleetsecret", "pull-secret", "-n", "kube-system", "--timeout=60s"];
       await management.kubectl("delete", ...object);
-      assert.equal(await fleet.targetIn(there), undefined);
+      assert.equal(await fleet.targetIn(guestCluster), undefined);
       await helmOn(management, "uninstall", "fleet", "--wait");
       const kinds = "deployments,roles,rolebindings,clusterroles,clusterrolebindings,leases,crds";
-      const left = (await management.kubectl("get", kinds, "-A", "-o", "name")).split("\n");
+      const remaining = (await management.kubectl("get", kinds, "-A", "-o", "name")).split("\n");
       assert.deepEqual(
-        left.filter((name) => /pull-?secret/.test(name)),
+        remaining.filter((name) => /pull-?secret/.test(name)),
         ["customresourcedefinition.apiextensions.k8s.io/fleetsecrets.globalpullsecret.io"],
       );
     },

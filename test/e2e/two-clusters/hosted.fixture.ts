@@ -105,8 +105,8 @@ export function hosted(on: () => BothClusters): void {
       await helmOn(management, "uninstall", "guest", "--wait", ...place);
       await untilNoPods(management);
       const kinds = "deployments,serviceaccounts,roles,rolebindings,leases,poddisruptionbudgets";
-      const left = await management.kubectl("get", kinds, ...place, "-o", "name");
-      assert.equal(left.trim(), "serviceaccount/default");
+      const remaining = await management.kubectl("get", kinds, ...place, "-o", "name");
+      assert.equal(remaining.trim(), "serviceaccount/default");
     },
   );
 }

@@ -34,7 +34,7 @@ async function runningIn(cluster: Cluster): Promise<number> {
 
 /** Returns true if the registry has allowed this user to pull an image of this repository. */
 const pulledBy = ({ registry }: Cluster, user: string, repository: string): boolean =>
-  registry.accesses().some((one) => one.user === user && one.path.includes(repository));
+  registry.accesses().some((access) => access.user === user && access.path.includes(repository));
 
 export function joined(on: () => BothClusters): void {
   let desk: Desk;

@@ -43,7 +43,10 @@ export type Change = Readonly<{
 }>;
 
 const auths = (passwords: Readonly<Record<string, string>>) => {
-  const entries = Object.entries(passwords).map(([key, one]) => [key, { auth: encode(one) }]);
+  const entries = Object.entries(passwords).map(([key, password]) => [
+    key,
+    { auth: encode(password) },
+  ]);
   return `${JSON.stringify({ auths: Object.fromEntries(entries) })}\n`;
 };
 
@@ -179,9 +182,9 @@ const disks = new Map<Change, Promise<Disk>>();
 
 /** The kubelet's directory just before the change. It is made once for all cases of the change. */
 export function before(row: Change): Promise<Disk> {
-  const known = disks.get(row) ?? prepared(row);
-  disks.set(row, known);
-  return known;
+  const disk = disks.get(row) ?? prepared(row);
+  disks.set(row, disk);
+  return disk;
 }
 
 /** A node just before the change. With `disk`, a node that has just booted with this disk. */

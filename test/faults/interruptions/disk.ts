@@ -75,21 +75,21 @@ class Replay {
     const [path = "", to = ""] = texts.map((text) => relative(root, text) || ".");
     const open = relative(root, /^\d+<([^>]*)>/.exec(args)?.[1] ?? "/") || ".";
     const mode = Number.parseInt(/, (0\d+)$/.exec(args)?.[1] ?? "0", 8);
-    const [there, opened] = [this.#now.get(path), this.#now.get(open)];
-    const isCreated = args.includes("O_CREAT") && there === undefined && !path.startsWith("..");
+    const [file, opened] = [this.#now.get(path), this.#now.get(open)];
+    const isCreated = args.includes("O_CREAT") && file === undefined && !path.startsWith("..");
     if (name === "openat" && isCreated)
       this.#rename(dirname(path), [path, this.#files.push({ bytes: Buffer.alloc(0), mode }) - 1]);
-    else if (name === "openat" && args.includes("O_TRUNC") && there !== undefined)
-      this.#write(there, () => "");
+    else if (name === "openat" && args.includes("O_TRUNC") && file !== undefined)
+      this.#write(file, () => "");
     else if (/^p?write/.test(name) && opened !== undefined)
       this.#write(opened, (bytes) => bytes + JSON.parse(`"${texts[0]}"`));
-    else if (name === "chmod" && typeof there === "number")
-      this.#files[there] = { bytes: Buffer.alloc(0), ...this.#files[there], mode };
+    else if (name === "chmod" && typeof file === "number")
+      this.#files[file] = { bytes: Buffer.alloc(0), ...this.#files[file], mode };
     else if (name === "mkdir" && !path.startsWith(".."))
       this.#rename(dirname(path), [path, "directory"]);
-    else if (name === "rename" && there !== undefined)
-      this.#rename(dirname(to), [path, undefined], [to, there]);
-    else if (/^(unlink|rmdir)$/.test(name) && there !== undefined)
+    else if (name === "rename" && file !== undefined)
+      this.#rename(dirname(to), [path, undefined], [to, file]);
+    else if (/^(unlink|rmdir)$/.test(name) && file !== undefined)
       this.#rename(dirname(path), [path, undefined]);
     else if (name === "fsync" && typeof opened === "number") this.#unsynced.delete(opened);
     else if (name === "fsync") {
@@ -121,10 +121,10 @@ class Replay {
 
   /** Every state in which a power failure at this moment can leave the directory. */
   states(): Disk[] {
-    return Array.from({ length: 2 ** this.#pending.length }, (_, kept) => {
+    return Array.from({ length: 2 ** this.#pending.length }, (_, mask) => {
       const names = new Map(this.#durable);
       for (const [bit, [, change]] of this.#pending.entries())
-        if ((kept >> bit) & 1) apply(names, change);
+        if ((mask >> bit) & 1) apply(names, change);
       const disk = new Map<string, File | "directory">();
       // If a directory is lost, its files are lost too.
       for (const [name, file] of Array.from(names).toSorted(([a], [b]) => (a < b ? -1 : 1)))
@@ -134,10 +134,10 @@ class Replay {
   }
 
   #left(file: Name): File | "directory" {
-    const left = file === "directory" ? file : this.#files[file];
-    if (left === undefined) throw new Error(`no file ${file}`);
-    if (left === "directory" || !this.#unsynced.has(file)) return left;
-    return { ...left, bytes: Buffer.alloc(0) };
+    const entry = file === "directory" ? file : this.#files[file];
+    if (entry === undefined) throw new Error(`no file ${file}`);
+    if (entry === "directory" || !this.#unsynced.has(file)) return entry;
+    return { ...entry, bytes: Buffer.alloc(0) };
   }
 }
 

@@ -49,11 +49,11 @@ const toldAgain = /^GPS219 .*\[failed /;
  */
 async function reachesCode(agent: AgentProcess, { code }: Change): Promise<boolean> {
   let shows = false;
-  const wanted = code === "GPS219" || code === "GPS254" ? "5nn" : 200;
+  const expectedAnswer = code === "GPS219" || code === "GPS254" ? "5nn" : 200;
   const over = async () => {
     if (agent.child.exitCode !== null || agent.child.signalCode !== null) return true;
     const { status, body } = await agent.probe();
-    shows = isAnswer(wanted, status, body) && body.includes(code);
+    shows = isAnswer(expectedAnswer, status, body) && body.includes(code);
     return shows;
   };
   assert.ok(await inTime(over, 60_000), `neither ${code} nor an end\n${agent.output.slice(-2000)}`);
@@ -170,9 +170,9 @@ function withCurrentTimes({ disk, at }: State, years: number): Disk {
 const records = new Map<Change, Promise<Recorded>>();
 
 function recordOf(change: Change): Promise<Recorded> {
-  const known = records.get(change) ?? record(change);
-  records.set(change, known);
-  return known;
+  const recording = records.get(change) ?? record(change);
+  records.set(change, recording);
+  return recording;
 }
 
 /** Sends the agent the signal at the point, and lets the next agent continue. */
@@ -182,7 +182,7 @@ async function signalled(change: Change, point: Point, signal: "KILL" | "TERM"):
   const { node, systemd } = place;
   const broken: unknown[] = [];
   let received = 0;
-  let made = 0;
+  let callCount = 0;
   {
     await using agent = await begin(place, change, signalAt(node, point, signal));
     systemd.onCall = (name) => {
@@ -197,8 +197,8 @@ async function signalled(change: Change, point: Point, signal: "KILL" | "TERM"):
     await reachesCode(agent, change);
     // Ends the agent, because the agent reaches the last points only while it ends.
     const ended = await agent.end("SIGTERM");
-    if (ended === "SIGKILL") made = point.nth;
-    else made = point.received ? received : await madeBy(agent, node, point);
+    if (ended === "SIGKILL") callCount = point.nth;
+    else callCount = point.received ? received : await madeBy(agent, node, point);
     if (signal === "TERM")
       assert.ok([0, endings[change.code]?.[0]].includes(Number(ended)), `${ended}`);
   }
@@ -206,8 +206,11 @@ async function signalled(change: Change, point: Point, signal: "KILL" | "TERM"):
   await runNextAgent(place, change);
   if (broken.length > 0) throw broken[0];
   check(place, change);
-  assert.ok(made >= point.nth || (made > 0 && isRepeated(point)), `made ${made} times`);
-  return made >= point.nth;
+  assert.ok(
+    callCount >= point.nth || (callCount > 0 && isRepeated(point)),
+    `made ${callCount} times`,
+  );
+  return callCount >= point.nth;
 }
 
 /** Boots the node with the disk that a power failure left. */

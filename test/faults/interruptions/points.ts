@@ -86,33 +86,40 @@ export function pointsOf(
     Object.keys(decisiveFiles).find(
       (file) => name === "openat" && line?.includes(`"${decisiveFiles[file]?.(node)}"`),
     );
-  const made = calls.filter((call) => changingCalls.includes(call.name) || openedBy(call));
-  assertCountable(made);
+  const countedCalls = calls.filter((call) => changingCalls.includes(call.name) || openedBy(call));
+  assertCountable(countedCalls);
   for (const file of Object.keys(decisiveFiles))
     assert.ok(
-      made.some((call) => openedBy(call) === file),
+      countedCalls.some((call) => openedBy(call) === file),
       `${file} is never opened`,
     );
   // The agent sends a dozen questions at once. Only one of these questions is a point.
   const received = requests.filter(({ name }) => !name.startsWith("Get ") || name === questioned);
   const counts = new Map<string, number>();
   let previous = "at first";
-  return [...made, ...received]
+  return [...countedCalls, ...received]
     .toSorted((a, b) => a.at - b.at)
-    .map((one) => {
-      const file = openedBy(one);
-      const key = `${one.name} ${file}`;
+    .map((event) => {
+      const file = openedBy(event);
+      const key = `${event.name} ${file}`;
       const nth = (counts.get(key) ?? 0) + 1;
       counts.set(key, nth);
-      const name = `${one.name} ${nth} ${previous}`;
-      previous = `after ${nameOf(one)}`;
-      return { call: one.name, file, nth, received: one.line === undefined, name, at: one.at };
+      const name = `${event.name} ${nth} ${previous}`;
+      previous = `after ${nameOf(event)}`;
+      return {
+        call: event.name,
+        file,
+        nth,
+        received: event.line === undefined,
+        name,
+        at: event.at,
+      };
     });
 }
 
 /** Throws if several threads make the same call, because strace counts the calls of each thread. */
-function assertCountable(made: readonly Call[]): void {
-  for (const [name, calls] of Map.groupBy(made, (call) => call.name)) {
+function assertCountable(allCalls: readonly Call[]): void {
+  for (const [name, calls] of Map.groupBy(allCalls, (call) => call.name)) {
     const threads = new Set(calls.map(({ thread }) => thread));
     if (threads.size > 1) throw new Error(`${threads.size} threads ${name}`);
   }

@@ -61,8 +61,8 @@ const fitsPermissions = process.versions.node.startsWith("24.");
 /** Node's flags in the DaemonSet, with the node's directories in place of the mount paths. */
 export function nodeFlags(node: Mounts): string[] {
   const [, ...flags] = container?.command?.slice(0, -1) ?? [];
-  const known = flags.filter((flag) => fitsPermissions || !isPermission(flag));
-  return known.map((flag) =>
+  const acceptedFlags = flags.filter((flag) => fitsPermissions || !isPermission(flag));
+  return acceptedFlags.map((flag) =>
     flag
       .replace(mountPaths.kubelet, node.kubelet)
       .replace(mountPaths.secret, node.secret)

@@ -94,9 +94,9 @@ export class NodeDirectory implements Disposable {
    * Secret stays the same. If the pod is not new, also records that the pod has confirmed a
    * withdrawal under this grant.
    */
-  grant(revision: number, given: Partial<Grant> = {}): void {
+  grant(revision: number, overrides: Partial<Grant> = {}): void {
     const digest = this.digest(revision);
-    const grant = { revision, digest, since: "2026-11-26T18:25:07Z", word: false, ...given };
+    const grant = { revision, digest, since: "2026-11-26T18:25:07Z", word: false, ...overrides };
     this.#grant = grantFilesFor(grant);
     const word = join(this.pod, "report");
     const said = existsSync(word) ? readFileSync(word, "utf8") : "";

@@ -14,8 +14,8 @@ import { inTime } from "./waiting.ts";
 /** Readiness. `5nn` means not ready: the status is 500 + nn if the body begins with GPS2nn. */
 export type ProbeAnswer = 200 | "5nn";
 
-export function isAnswer(wanted: ProbeAnswer, status: number, body: string): boolean {
-  if (wanted === 200) return status === 200;
+export function isAnswer(expected: ProbeAnswer, status: number, body: string): boolean {
+  if (expected === 200) return status === 200;
   return status === 500 + Number(/^GPS2(\d\d) /.exec(body)?.[1]);
 }
 

@@ -135,7 +135,7 @@ export class ScriptedSystemd implements AsyncDisposable {
   }
 
   get restartCalls(): number {
-    return this.calls.filter((one) => one === "RestartUnit").length;
+    return this.calls.filter((call) => call === "RestartUnit").length;
   }
 
   /** Acts as if another client had started the unit: a new process and a new InvocationID. */
@@ -235,10 +235,10 @@ export class ScriptedSystemd implements AsyncDisposable {
   #property(of: string, kind: string, property: string): Variant {
     const asked = unitOf(of);
     if (asked !== this.unit) {
-      const there = this.others.get(asked);
+      const activeState = this.others.get(asked);
       const other = {
-        LoadState: there === undefined ? "not-found" : "loaded",
-        ActiveState: there ?? "inactive",
+        LoadState: activeState === undefined ? "not-found" : "loaded",
+        ActiveState: activeState ?? "inactive",
       };
       if (property === "LoadState" || property === "ActiveState")
         return new Variant("s", other[property]);

@@ -9,7 +9,7 @@ import { directly } from "./direct.ts";
 import { Refusal, type Stored } from "./protocol.ts";
 import { Store } from "./store.ts";
 
-const one = `${collections.secrets}/one`;
+const secretPath = `${collections.secrets}/one`;
 const secret = (data: Record<string, string>, metadata: object = {}) => ({
   apiVersion: "v1",
   kind: "Secret",
@@ -29,10 +29,10 @@ const refusedWith = (status: number, reason: string) => (error: unknown) =>
 describe("fake API server: writes", () => {
   test("creates an object with metadata of its own, and refuses to create it again", async () => {
     const { cluster } = setUp();
-    const made = await cluster.create<Stored>(collections.secrets, secret({ a: "1" }));
-    assert.equal(made.metadata.creationTimestamp, "2026-01-01T00:00:00Z");
-    assert.equal(made.metadata.namespace, "kube-system");
-    assert.deepEqual(await cluster.get(one), made);
+    const created = await cluster.create<Stored>(collections.secrets, secret({ a: "1" }));
+    assert.equal(created.metadata.creationTimestamp, "2026-01-01T00:00:00Z");
+    assert.equal(created.metadata.namespace, "kube-system");
+    assert.deepEqual(await cluster.get(secretPath), created);
     await assert.rejects(
       cluster.create(collections.secrets, secret({})),
       refusedWith(409, "AlreadyExists"),
@@ -41,33 +41,41 @@ describe("fake API server: writes", () => {
 
   test("refuses a replacement with another version or uid, and accepts a replacement without a version", async () => {
     const { cluster } = setUp();
-    const made = await cluster.create<V1Secret>(collections.secrets, secret({ a: "1" }));
-    const changed = await cluster.replace<V1Secret>(one, { ...made, data: { a: "2" } });
+    const created = await cluster.create<V1Secret>(collections.secrets, secret({ a: "1" }));
+    const changed = await cluster.replace<V1Secret>(secretPath, { ...created, data: { a: "2" } });
     const conflict = refusedWith(409, "Conflict");
-    await assert.rejects(cluster.replace(one, { ...made, data: { a: "3" } }), conflict);
-    await assert.rejects(cluster.replace(one, secret({ a: "3" }, { uid: "other" })), conflict);
-    assert.equal((await cluster.replace<V1Secret>(one, secret({ a: "3" }))).data?.["a"], "3");
-    assert.ok(Number(changed.metadata?.resourceVersion) > Number(made.metadata?.resourceVersion));
+    await assert.rejects(cluster.replace(secretPath, { ...created, data: { a: "3" } }), conflict);
+    await assert.rejects(
+      cluster.replace(secretPath, secret({ a: "3" }, { uid: "other" })),
+      conflict,
+    );
+    assert.equal(
+      (await cluster.replace<V1Secret>(secretPath, secret({ a: "3" }))).data?.["a"],
+      "3",
+    );
+    assert.ok(
+      Number(changed.metadata?.resourceVersion) > Number(created.metadata?.resourceVersion),
+    );
   });
 
   test("merges a patch that contains the object's version and uid, and refuses a patch with another version or uid", async () => {
     const { cluster } = setUp();
-    const made = await cluster.create<V1Secret>(
+    const created = await cluster.create<V1Secret>(
       collections.secrets,
       secret({ a: "1", b: "2" }, { annotations: { one: "1", two: "2" } }),
     );
     const at = {
-      uid: made.metadata?.uid ?? "",
-      resourceVersion: made.metadata?.resourceVersion ?? "",
+      uid: created.metadata?.uid ?? "",
+      resourceVersion: created.metadata?.resourceVersion ?? "",
     };
     const patch = { metadata: { ...at, annotations: { one: null, three: "3" } }, data: { b: "4" } };
-    const patched = await cluster.patch<V1Secret>(one, patch);
+    const patched = await cluster.patch<V1Secret>(secretPath, patch);
     assert.deepEqual(patched.metadata?.annotations, { two: "2", three: "3" });
     assert.deepEqual(patched.data, { a: "1", b: "4" });
-    await assert.rejects(cluster.patch(one, patch), refusedWith(409, "Conflict"));
+    await assert.rejects(cluster.patch(secretPath, patch), refusedWith(409, "Conflict"));
     const { resourceVersion = "" } = patched.metadata ?? {};
     await assert.rejects(
-      cluster.patch(one, { metadata: { uid: "other", resourceVersion } }),
+      cluster.patch(secretPath, { metadata: { uid: "other", resourceVersion } }),
       refusedWith(422, "Invalid"),
     );
     const none = `${collections.secrets}/none`;
@@ -76,15 +84,15 @@ describe("fake API server: writes", () => {
 
   test("keeps the version when a write of any kind changes nothing", async () => {
     const { cluster } = setUp();
-    const made = await cluster.apply<V1Secret>(one, secret({ a: "1" }), mine);
-    assert.deepEqual(await cluster.apply(one, secret({ a: "1" }), mine), made);
-    assert.deepEqual(await cluster.replace(one, made), made);
-    const planned = await cluster.apply<V1Secret>(one, secret({ a: "2" }), {
+    const applied = await cluster.apply<V1Secret>(secretPath, secret({ a: "1" }), mine);
+    assert.deepEqual(await cluster.apply(secretPath, secret({ a: "1" }), mine), applied);
+    assert.deepEqual(await cluster.replace(secretPath, applied), applied);
+    const planned = await cluster.apply<V1Secret>(secretPath, secret({ a: "2" }), {
       ...mine,
       dryRun: true,
     });
     assert.equal(planned.data?.["a"], "2");
-    assert.deepEqual(await cluster.get(one), made);
+    assert.deepEqual(await cluster.get(secretPath), applied);
   });
 
   test("counts generations of a DaemonSet's spec, and changes status only through the path of status", async () => {
@@ -95,8 +103,8 @@ describe("fake API server: writes", () => {
       spec: { minReadySeconds: paused },
       status: { numberReady: 7 },
     });
-    const made = await cluster.create<Stored>(collections.daemonSets, daemonSet(1));
-    assert.deepEqual([made.metadata.generation, made.status], [1, undefined]);
+    const created = await cluster.create<Stored>(collections.daemonSets, daemonSet(1));
+    assert.deepEqual([created.metadata.generation, created.status], [1, undefined]);
     const reported = await cluster.replace<Stored>(`${path}/status`, daemonSet(2));
     assert.deepEqual([reported.metadata.generation, reported.spec], [1, { minReadySeconds: 1 }]);
     const edited = await cluster.replace<Stored>(path, {
@@ -112,15 +120,19 @@ describe("fake API server: writes", () => {
     const type = "kubernetes.io/dockerconfigjson";
     const invalid = refusedWith(422, "Invalid");
     await assert.rejects(cluster.create(collections.secrets, { ...secret({}), type }), invalid);
-    await cluster.apply(one, { ...secret({ a: "1" }), type: "Opaque", immutable: true }, mine);
-    await assert.rejects(cluster.apply(one, secret({ a: "2" }), mine), invalid);
+    await cluster.apply(
+      secretPath,
+      { ...secret({ a: "1" }), type: "Opaque", immutable: true },
+      mine,
+    );
+    await assert.rejects(cluster.apply(secretPath, secret({ a: "2" }), mine), invalid);
   });
 
   test("refuses requests as configured, with the time after which to retry", async () => {
     const { api, cluster } = setUp();
     api.refuses = (_, verb) =>
       verb === "get" ? new Refusal(429, "TooManyRequests", "slow down", 7) : undefined;
-    const refused = await cluster.get(one).catch((error: ApiError) => error);
+    const refused = await cluster.get(secretPath).catch((error: ApiError) => error);
     assert.ok(refused instanceof ApiError);
     assert.deepEqual([refused.status, refused.retryAfterSeconds], [429, 7]);
     assert.equal(await cluster.create(collections.secrets, secret({})).then(() => "made"), "made");
@@ -144,13 +156,16 @@ describe("fake API server: server-side apply", () => {
 
   test("refuses to change another manager's field, and takes the field over if forced", async () => {
     const { cluster } = setUp();
-    await cluster.apply(one, secret({ a: "1", b: "1" }), mine);
+    await cluster.apply(secretPath, secret({ a: "1", b: "1" }), mine);
     const theirs = { manager: "theirs", force: false };
     await assert.rejects(
-      cluster.apply(one, secret({ a: "2" }), theirs),
+      cluster.apply(secretPath, secret({ a: "2" }), theirs),
       refusedWith(409, "Conflict"),
     );
-    const forced = await cluster.apply<Stored>(one, secret({ a: "2" }), { ...theirs, force: true });
+    const forced = await cluster.apply<Stored>(secretPath, secret({ a: "2" }), {
+      ...theirs,
+      force: true,
+    });
     assert.deepEqual(forced.data, { a: "2", b: "1" });
     assert.deepEqual(owners(forced), [
       ["mine", "Apply", { "f:data": { "f:b": {} } }],
@@ -160,10 +175,10 @@ describe("fake API server: server-side apply", () => {
 
   test("lets two managers own a field that both declare with the same value", async () => {
     const { cluster } = setUp();
-    await cluster.apply(one, secret({ a: "1" }), mine);
-    await cluster.apply(one, secret({ a: "1" }), { manager: "theirs", force: false });
-    const left = await cluster.apply<V1Secret>(one, secret({ b: "1" }), mine);
-    assert.deepEqual(left.data, { a: "1", b: "1" });
+    await cluster.apply(secretPath, secret({ a: "1" }), mine);
+    await cluster.apply(secretPath, secret({ a: "1" }), { manager: "theirs", force: false });
+    const applied = await cluster.apply<V1Secret>(secretPath, secret({ b: "1" }), mine);
+    assert.deepEqual(applied.data, { a: "1", b: "1" });
   });
 
   test("removes fields that a manager no longer declares, and keeps fields that others wrote", async () => {
@@ -171,11 +186,22 @@ describe("fake API server: server-side apply", () => {
     const labels = (...names: string[]) => ({
       labels: Object.fromEntries(names.map((name) => [name, "x"])),
     });
-    const made = await cluster.apply<V1Secret>(one, secret({ a: "1" }, labels("a", "b")), mine);
-    await cluster.replace(one, { ...made, data: { ...made.data, others: "1" } });
-    const left = await cluster.apply<V1Secret>(one, secret({ c: "1" }, labels("b")), mine);
-    assert.deepEqual([left.data, left.metadata?.labels], [{ others: "1", c: "1" }, { b: "x" }]);
-    const none = await cluster.apply<V1Secret>(one, secret({ c: "1" }), mine);
+    const applied = await cluster.apply<V1Secret>(
+      secretPath,
+      secret({ a: "1" }, labels("a", "b")),
+      mine,
+    );
+    await cluster.replace(secretPath, { ...applied, data: { ...applied.data, others: "1" } });
+    const reapplied = await cluster.apply<V1Secret>(
+      secretPath,
+      secret({ c: "1" }, labels("b")),
+      mine,
+    );
+    assert.deepEqual(
+      [reapplied.data, reapplied.metadata?.labels],
+      [{ others: "1", c: "1" }, { b: "x" }],
+    );
+    const none = await cluster.apply<V1Secret>(secretPath, secret({ c: "1" }), mine);
     assert.equal(none.metadata?.labels, undefined);
   });
 
@@ -187,14 +213,18 @@ describe("fake API server: server-side apply", () => {
       kind: "Pod",
       spec: { containers, tolerations: containers },
     });
-    const made = await cluster.apply<V1Pod>(path, pod({ name: "a", args: ["1", "2"] }), mine);
-    const others = [...(made.spec?.containers ?? []), { name: "b" }];
-    await cluster.replace(path, { ...made, spec: { ...made.spec, containers: others } });
-    const left = await cluster.apply<V1Pod & Stored>(path, pod({ name: "a", args: ["3"] }), mine);
-    assert.deepEqual(left.spec?.containers, [{ name: "a", args: ["3"] }, { name: "b" }]);
-    assert.deepEqual(left.spec?.tolerations, [{ name: "a", args: ["3"] }]);
+    const applied = await cluster.apply<V1Pod>(path, pod({ name: "a", args: ["1", "2"] }), mine);
+    const others = [...(applied.spec?.containers ?? []), { name: "b" }];
+    await cluster.replace(path, { ...applied, spec: { ...applied.spec, containers: others } });
+    const reapplied = await cluster.apply<V1Pod & Stored>(
+      path,
+      pod({ name: "a", args: ["3"] }),
+      mine,
+    );
+    assert.deepEqual(reapplied.spec?.containers, [{ name: "a", args: ["3"] }, { name: "b" }]);
+    assert.deepEqual(reapplied.spec?.tolerations, [{ name: "a", args: ["3"] }]);
     assert.deepEqual(
-      owners(left).find(([manager]) => manager === "test"),
+      owners(reapplied).find(([manager]) => manager === "test"),
       ["test", "Update", { "f:spec": { "f:containers": { 'k:{"name":"b"}': { "f:name": {} } } } }],
     );
   });
@@ -234,14 +264,18 @@ spec:
   test("with a version that no object has, an apply creates an object but changes none; with a deleted object's uid, it creates none", async () => {
     const { cluster } = setUp();
     const conflict = refusedWith(409, "Conflict");
-    const made = await cluster.apply<V1Secret>(one, secret({}, { resourceVersion: newborn }), mine);
+    const applied = await cluster.apply<V1Secret>(
+      secretPath,
+      secret({}, { resourceVersion: newborn }),
+      mine,
+    );
     await assert.rejects(
-      cluster.apply(one, secret({}, { resourceVersion: newborn }), mine),
+      cluster.apply(secretPath, secret({}, { resourceVersion: newborn }), mine),
       conflict,
     );
-    const uid = made.metadata?.uid ?? "";
-    await cluster.remove(one, uid);
-    await assert.rejects(cluster.apply(one, secret({}, { uid }), mine), conflict);
+    const uid = applied.metadata?.uid ?? "";
+    await cluster.remove(secretPath, uid);
+    await assert.rejects(cluster.apply(secretPath, secret({}, { uid }), mine), conflict);
     await assert.rejects(
       cluster.apply(`${collections.nodes}/a/status`, { status: {} }, mine),
       refusedWith(404, "NotFound"),
@@ -251,9 +285,9 @@ spec:
   test("stores a field that admission adds, without an owner", async () => {
     const { api, cluster } = setUp();
     api.store.admit = (object) => (object.data = { ...object.data, admitted: "1" });
-    const made = await cluster.apply<Stored>(one, secret({ a: "1" }), mine);
-    assert.deepEqual(made.data, { a: "1", admitted: "1" });
-    assert.deepEqual(owners(made), [["mine", "Apply", { "f:data": { "f:a": {} } }]]);
+    const applied = await cluster.apply<Stored>(secretPath, secret({ a: "1" }), mine);
+    assert.deepEqual(applied.data, { a: "1", admitted: "1" });
+    assert.deepEqual(owners(applied), [["mine", "Apply", { "f:data": { "f:a": {} } }]]);
   });
 });
 
@@ -261,22 +295,25 @@ describe("fake API server: deletion", () => {
   test("refuses a deletion for another uid or version, and treats an absent object as deleted", async () => {
     const { cluster } = setUp();
     const { metadata } = await cluster.create<Stored>(collections.secrets, secret({}));
-    await assert.rejects(cluster.remove(one, "other"), refusedWith(409, "Conflict"));
-    await assert.rejects(cluster.remove(one, metadata.uid, "7"), refusedWith(409, "Conflict"));
-    await cluster.remove(one, metadata.uid, metadata.resourceVersion);
-    assert.equal(await cluster.get(one), undefined);
-    await cluster.remove(one, metadata.uid);
+    await assert.rejects(cluster.remove(secretPath, "other"), refusedWith(409, "Conflict"));
+    await assert.rejects(
+      cluster.remove(secretPath, metadata.uid, "7"),
+      refusedWith(409, "Conflict"),
+    );
+    await cluster.remove(secretPath, metadata.uid, metadata.resourceVersion);
+    assert.equal(await cluster.get(secretPath), undefined);
+    await cluster.remove(secretPath, metadata.uid);
   });
 
   test("keeps a deleted object until its finalizers are removed", async () => {
     const { cluster } = setUp();
     const held = secret({}, { finalizers: ["x/y"] });
     const { metadata } = await cluster.create<Stored>(collections.secrets, held);
-    await cluster.remove(one, metadata.uid);
-    const ending = await cluster.get<Stored>(one);
+    await cluster.remove(secretPath, metadata.uid);
+    const ending = await cluster.get<Stored>(secretPath);
     assert.equal(ending?.metadata.deletionTimestamp, "2026-01-01T00:00:00Z");
-    await cluster.replace(one, secret({}));
-    assert.equal(await cluster.get(one), undefined);
+    await cluster.replace(secretPath, secret({}));
+    assert.equal(await cluster.get(secretPath), undefined);
   });
 
   test("keeps a deleted pod that is bound to a node until its kubelet ends it, and deletes other pods at once", async () => {

@@ -75,8 +75,8 @@ export class FakeApi {
   /** Returns the stored object at this path, so that tests can read it. */
   object<T>(path: string): T | undefined {
     const { name, ...where } = addressOf(path, this.store.resources);
-    const [found] = this.store.list(where, ({ metadata }) => metadata.name === name).items;
-    return found as T | undefined;
+    const [object] = this.store.list(where, ({ metadata }) => metadata.name === name).items;
+    return object as T | undefined;
   }
 
   /** Answers a request. Never throws, whatever the client sends. */
@@ -184,11 +184,11 @@ export class FakeApi {
     };
     if (accept.includes("as=Table")) return tableOf(page.items, metadata);
     if (accept.includes("as=PartialObjectMetadataList")) {
-      const items = page.items.map((one) => partial(one));
+      const items = page.items.map((object) => partial(object));
       return { ...meta("PartialObjectMetadataList"), metadata, items };
     }
     const { apiVersion, kind } = address.resource;
-    const items = page.items.map((one) => listed(one));
+    const items = page.items.map((object) => listed(object));
     return { kind: `${kind}List`, apiVersion, metadata, items };
   }
 
@@ -251,17 +251,19 @@ const shown = (object: Stored, accept: string): object =>
  * Every other row has only the name.
  */
 function tableOf(items: readonly Stored[], metadata: object): object {
-  const rows = items.map((one) => ({
-    cells: one.kind === "Pod" ? podCells(one) : [one.metadata.name],
+  const rows = items.map((object) => ({
+    cells: object.kind === "Pod" ? podCells(object) : [object.metadata.name],
   }));
   return { kind: "Table", apiVersion: "meta.k8s.io/v1", metadata, rows };
 }
 
 function podCells({ metadata, status }: Stored): readonly unknown[] {
   const { phase = "Pending", containerStatuses = [] } = (status ?? {}) as V1PodStatus;
-  const ready = containerStatuses.filter((one) => one.ready).length;
-  const restarts = containerStatuses.reduce((sum, one) => sum + one.restartCount, 0);
-  const reason = containerStatuses.map((one) => reasonOf(one)).find((one) => one !== undefined);
+  const ready = containerStatuses.filter((container) => container.ready).length;
+  const restarts = containerStatuses.reduce((sum, container) => sum + container.restartCount, 0);
+  const reason = containerStatuses
+    .map((container) => reasonOf(container))
+    .find((candidate) => candidate !== undefined);
   const word = metadata.deletionTimestamp === undefined ? (reason ?? phase) : "Terminating";
   return [metadata.name, `${ready}/${Math.max(1, containerStatuses.length)}`, word, restarts];
 }

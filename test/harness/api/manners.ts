@@ -34,10 +34,10 @@ const fail = ({ response }: Call): void => {
 /** The watched object in a new version, which is later than every written version. */
 function renewed({ api, request: { path, query } }: Call): string {
   const address = addressOf(path, api.store.resources);
-  const [found] = api.store.list(address, picksOf(new URLSearchParams(query))).items;
+  const [object] = api.store.list(address, picksOf(new URLSearchParams(query))).items;
   const { kind, apiVersion } = address.resource;
-  const metadata = { name: "pull-secret", ...found?.metadata, resourceVersion: api.store.spent() };
-  return JSON.stringify({ kind, apiVersion, ...found, metadata });
+  const metadata = { name: "pull-secret", ...object?.metadata, resourceVersion: api.store.spent() };
+  return JSON.stringify({ kind, apiVersion, ...object, metadata });
 }
 
 /** Endless events, sent five hundred at a time. */

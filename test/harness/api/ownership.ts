@@ -81,27 +81,29 @@ function partsOf(part: Part): Map<string, Part> | undefined {
     const isOne =
       schema === undefined ? atomic.has(name) : schema["x-kubernetes-map-type"] === "atomic";
     if (isOne) return undefined;
-    const fields = Object.entries(value).filter(([, one]) => one !== undefined && one !== null);
+    const fields = Object.entries(value).filter(
+      ([, field]) => field !== undefined && field !== null,
+    );
     return new Map(
-      fields.map(([key, one]) => {
+      fields.map(([key, field]) => {
         const below = key === "metadata" ? undefined : schema?.properties?.[key];
-        return [`f:${key}`, { value: one, name: key, schema: below }];
+        return [`f:${key}`, { value: field, name: key, schema: below }];
       }),
     );
   }
   const keys = keysOf(part);
   if (!Array.isArray(value) || keys === undefined) return undefined;
   return new Map(
-    value.map((one: unknown) => {
-      const key = keys.length === 0 ? `v:${JSON.stringify(one)}` : itemKey(one as Json, keys);
-      return [key, { value: one, name: "", schema: schema?.items }];
+    value.map((item: unknown) => {
+      const key = keys.length === 0 ? `v:${JSON.stringify(item)}` : itemKey(item as Json, keys);
+      return [key, { value: item, name: "", schema: schema?.items }];
     }),
   );
 }
 
 const itemKey = (item: Json, keys: readonly string[]): string => {
-  const found = keys.filter((key) => key in item).map((key) => [key, item[key]]);
-  return `k:${JSON.stringify(Object.fromEntries(found))}`;
+  const pairs = keys.filter((key) => key in item).map((key) => [key, item[key]]);
+  return `k:${JSON.stringify(Object.fromEntries(pairs))}`;
 };
 
 /** The object without the fields that have no owner. */
@@ -120,7 +122,8 @@ const isEmptyList = (part: Part): boolean =>
 
 function fieldsOf(part: Part): Fields {
   const fields: Fields = {};
-  for (const [key, one] of partsOf(part) ?? []) if (!isEmptyList(one)) fields[key] = fieldsOf(one);
+  for (const [key, child] of partsOf(part) ?? [])
+    if (!isEmptyList(child)) fields[key] = fieldsOf(child);
   return fields;
 }
 
@@ -129,14 +132,14 @@ function changedFields(before: Part, after: Part): Fields | undefined {
   const [old, now] = [partsOf(before), partsOf(after)];
   if (old === undefined || now === undefined)
     return isDeepStrictEqual(before.value, after.value) ? undefined : fieldsOf(after);
-  const found: Fields = {};
-  for (const [key, one] of now) {
-    if (isEmptyList(one)) continue;
-    const known = old.get(key);
-    const changed = known ? changedFields(known, one) : fieldsOf(one);
-    if (changed !== undefined) found[key] = changed;
+  const fields: Fields = {};
+  for (const [key, child] of now) {
+    if (isEmptyList(child)) continue;
+    const oldChild = old.get(key);
+    const changed = oldChild ? changedFields(oldChild, child) : fieldsOf(child);
+    if (changed !== undefined) fields[key] = changed;
   }
-  return isLeaf(found) ? undefined : found;
+  return isLeaf(fields) ? undefined : fields;
 }
 
 const isLeaf = (fields: Fields): boolean => Object.keys(fields).length === 0;
@@ -144,17 +147,17 @@ const isLeaf = (fields: Fields): boolean => Object.keys(fields).length === 0;
 /** `fields` without the fields in `gone`. */
 function without(fields: Fields, gone: Fields): Fields | undefined {
   if (isLeaf(gone) || isLeaf(fields)) return undefined;
-  const left: Fields = {};
+  const remaining: Fields = {};
   for (const [key, below] of Object.entries(fields)) {
     const rest = gone[key] === undefined ? below : without(below, gone[key]);
-    if (rest !== undefined) left[key] = rest;
+    if (rest !== undefined) remaining[key] = rest;
   }
-  return isLeaf(left) ? undefined : left;
+  return isLeaf(remaining) ? undefined : remaining;
 }
 
 /** All fields of the two trees. */
-function union(one: Fields, other: Fields): Fields {
-  const all: Fields = { ...one };
+function union(fields: Fields, other: Fields): Fields {
+  const all: Fields = { ...fields };
   for (const [key, below] of Object.entries(other)) all[key] = union(all[key] ?? {}, below);
   return all;
 }
@@ -162,19 +165,19 @@ function union(one: Fields, other: Fields): Fields {
 /** The fields in `fields` that still exist in the value. */
 function present(fields: Fields, part: Part): Fields {
   const parts = partsOf(part);
-  const left: Fields = {};
+  const existing: Fields = {};
   for (const [key, below] of Object.entries(fields)) {
-    const found = parts?.get(key);
-    if (found !== undefined) left[key] = present(below, found);
+    const child = parts?.get(key);
+    if (child !== undefined) existing[key] = present(below, child);
   }
-  return left;
+  return existing;
 }
 
 const absent: Part = { value: undefined, name: "" };
 
 /** Fields that both managers own with different values: their paths as in a conflict's message. */
-function contested(theirs: Fields, ours: Fields, live: Part, wanted: Part): string[] {
-  const [old, now] = [partsOf(live), partsOf(wanted)];
+function contested(theirs: Fields, ours: Fields, live: Part, desired: Part): string[] {
+  const [old, now] = [partsOf(live), partsOf(desired)];
   return Object.entries(theirs).flatMap(([key, below]) => {
     const mine = ours[key];
     const [has, wants] = [old?.get(key) ?? absent, now?.get(key) ?? absent];
@@ -185,34 +188,36 @@ function contested(theirs: Fields, ours: Fields, live: Part, wanted: Part): stri
   });
 }
 
-/** Applies `wanted` to `live`: merges objects and lists with keys, replaces everything else. */
-function merged(live: Part, wanted: Part): unknown {
-  const [old, now] = [partsOf(live), partsOf(wanted)];
-  if (old === undefined || now === undefined) return wanted.value;
+/** Applies `desired` to `live`: merges objects and lists with keys, replaces everything else. */
+function merged(live: Part, desired: Part): unknown {
+  const [old, now] = [partsOf(live), partsOf(desired)];
+  if (old === undefined || now === undefined) return desired.value;
   const both = [...now].map(
-    ([key, one]) => [one.name, merged(old.get(key) ?? absent, one)] as const,
+    ([key, child]) => [child.name, merged(old.get(key) ?? absent, child)] as const,
   );
   const others = [...old].filter(([key]) => !now.has(key));
-  if (Array.isArray(wanted.value))
-    return [...both.map(([, one]) => one), ...others.map(([, { value }]) => value)];
+  if (Array.isArray(desired.value))
+    return [...both.map(([, value]) => value), ...others.map(([, { value }]) => value)];
   return Object.fromEntries([...others.map(([, { name, value }]) => [name, value]), ...both]);
 }
 
 /**
- * The value without the fields in `gone` that are not in `kept`. Also removes an object that is
- * empty afterwards.
+ * The value without the fields in `gone` that are not in `stillOwned`. Also removes an object that
+ * is empty afterwards.
  */
-function removed(part: Part, gone: Fields, kept: Fields): unknown {
-  const left = [...(partsOf(part) ?? [])].flatMap(([key, one]) => {
-    const [going, staying] = [gone[key], kept[key]];
-    const same = [one.name, one.value] as const;
+function removed(part: Part, gone: Fields, stillOwned: Fields): unknown {
+  const entries = [...(partsOf(part) ?? [])].flatMap(([key, child]) => {
+    const [going, staying] = [gone[key], stillOwned[key]];
+    const same = [child.name, child.value] as const;
     if (going === undefined) return [same];
     if (staying === undefined) return [];
-    if (isLeaf(staying) || partsOf(one) === undefined) return [same];
-    const rest = removed(one, going, staying);
-    return isJson(rest) && Object.keys(rest).length === 0 ? [] : [[one.name, rest] as const];
+    if (isLeaf(staying) || partsOf(child) === undefined) return [same];
+    const rest = removed(child, going, staying);
+    return isJson(rest) && Object.keys(rest).length === 0 ? [] : [[child.name, rest] as const];
   });
-  return Array.isArray(part.value) ? left.map(([, one]) => one) : Object.fromEntries(left);
+  return Array.isArray(part.value)
+    ? entries.map(([, value]) => value)
+    : Object.fromEntries(entries);
 }
 
 /** The field manager of a write, its path and time, and the schema of a custom resource. */
@@ -270,11 +275,11 @@ export function applied(
   const entries = live?.metadata.managedFields ?? [];
   const own = entries.find((entry) => isOf(entry, "Apply", writer));
   let others = entries.filter((entry) => entry !== own);
-  const wanted = ownable(config, writer.schema);
+  const desired = ownable(config, writer.schema);
   const has = ownable(live ?? {}, writer.schema);
-  const ours = fieldsOf(wanted);
+  const ours = fieldsOf(desired);
   for (const entry of others) {
-    const conflicts = contested(fieldsIn(entry), ours, has, wanted);
+    const conflicts = contested(fieldsIn(entry), ours, has, desired);
     if (conflicts.length > 0 && !force)
       throw refuse(
         409,
@@ -282,11 +287,11 @@ export function applied(
         `Apply failed with ${conflicts.length} conflicts: conflicts with "${entry.manager}": ${conflicts.join(", ")}`,
       );
   }
-  const taken = changedFields(has, wanted);
+  const taken = changedFields(has, desired);
   if (taken !== undefined) others = shrunk(others, taken);
-  const kept = others.reduce((all, entry) => union(all, fieldsIn(entry)), ours);
-  const value = own === undefined ? has.value : removed(has, fieldsIn(own), kept);
-  const result = merged({ ...has, value }, wanted) as Json;
+  const stillOwned = others.reduce((all, entry) => union(all, fieldsIn(entry)), ours);
+  const value = own === undefined ? has.value : removed(has, fieldsIn(own), stillOwned);
+  const result = merged({ ...has, value }, desired) as Json;
   const managedFields = [...others, entryOf("Apply", writer, String(config["apiVersion"]), ours)];
   return { ...result, metadata: { ...((result["metadata"] ?? {}) as Json), managedFields } };
 }

@@ -131,10 +131,12 @@ const shape =
 
 /** Reads a path below the server's address. 404 if no such resource is served. */
 export function addressOf(path: string, served: readonly Resource[]): Address {
-  const found = shape.exec(path)?.groups ?? {};
-  const { group, version = "", namespace = "", plural, name = "", subresource = "" } = found;
+  const groups = shape.exec(path)?.groups ?? {};
+  const { group, version = "", namespace = "", plural, name = "", subresource = "" } = groups;
   const apiVersion = group === undefined ? version : `${group}/${version}`;
-  const resource = served.find((one) => one.plural === plural && one.apiVersion === apiVersion);
+  const resource = served.find(
+    (candidate) => candidate.plural === plural && candidate.apiVersion === apiVersion,
+  );
   if (resource === undefined)
     throw refuse(404, "NotFound", "the server could not find the requested resource");
   return { resource, namespace, name: decodeURIComponent(name), subresource };
@@ -156,7 +158,7 @@ const termsOf = (selector: string | null): string[] =>
 function labelTerm(term: string): Picks {
   const set = /^\s*(?<key>\S+)\s+(?<not>not)?in\s*\((?<values>[^)]*)\)\s*$/.exec(term)?.groups;
   if (set !== undefined) {
-    const values = new Set((set["values"] ?? "").split(",").map((one) => one.trim()));
+    const values = new Set((set["values"] ?? "").split(",").map((labelValue) => labelValue.trim()));
     return (object) =>
       values.has(labelOf(object, set["key"]) ?? "\0") === (set["not"] === undefined);
   }
@@ -174,10 +176,10 @@ const labelOf = ({ metadata }: Stored, key = ""): string | undefined =>
 function fieldTerm(term: string): Picks {
   const [, path = "", not, value = ""] = /^([^!=]+?)(!)?==?(.*)$/.exec(term) ?? [];
   return (object) => {
-    let found: unknown = object;
+    let field: unknown = object;
     for (const step of path.split("."))
-      found = (found as Record<string, unknown> | undefined)?.[step];
-    return ((typeof found === "string" ? found : "") === value) === (not === undefined);
+      field = (field as Record<string, unknown> | undefined)?.[step];
+    return ((typeof field === "string" ? field : "") === value) === (not === undefined);
   };
 }
 
@@ -188,8 +190,8 @@ export function withDefaults(value: unknown, schema: Schema): unknown {
   if (typeof value !== "object" || value === null) return value;
   const filled: Record<string, unknown> = { ...value };
   for (const [name, field] of Object.entries(schema.properties ?? {})) {
-    const found = filled[name] ?? structuredClone(field.default);
-    if (found !== undefined) filled[name] = withDefaults(found, field);
+    const fieldValue = filled[name] ?? structuredClone(field.default);
+    if (fieldValue !== undefined) filled[name] = withDefaults(fieldValue, field);
   }
   return filled;
 }

@@ -15,16 +15,16 @@ const named = (name: string, labels: Record<string, string> = {}, more: object =
 async function filled(...objects: readonly object[]): Promise<{ api: FakeApi; cluster: Cluster }> {
   const api = new FakeApi();
   const cluster = directly(api, "test");
-  for (const one of objects) await cluster.create(collections.pods, one);
+  for (const object of objects) await cluster.create(collections.pods, object);
   return { api, cluster };
 }
 
 async function names(cluster: Cluster, query: Record<string, string>): Promise<string[]> {
-  const found: string[] = [];
+  const podNames: string[] = [];
   await cluster.pages<Stored>(collections.pods, query, (items) => {
-    found.push(...items.map(({ metadata }) => metadata.name));
+    podNames.push(...items.map(({ metadata }) => metadata.name));
   });
-  return found;
+  return podNames;
 }
 
 type List = { metadata: { resourceVersion: string; continue?: string }; items: Stored[] };
@@ -104,8 +104,11 @@ spec:
       schema:
         openAPIV3Schema: { properties: { spec: { default: {}, properties: { size: { default: 3 } } } } }
 `);
-    const made = await cluster.create<Stored>(where, named("a"));
-    assert.deepEqual([made.kind, made.spec, made.metadata.generation], ["Thing", { size: 3 }, 1]);
+    const created = await cluster.create<Stored>(where, named("a"));
+    assert.deepEqual(
+      [created.kind, created.spec, created.metadata.generation],
+      ["Thing", { size: 3 }, 1],
+    );
     const groups = await cluster.get<{ groups: { name: string }[] }>("/apis");
     assert.ok(groups?.groups.some(({ name }) => name === group));
   });
@@ -154,9 +157,9 @@ describe("fake API server: watches", () => {
 
   test("sends an error after a compaction if the watch's version is too old", async (t) => {
     const { api, cluster } = await filled(named("a"));
-    const found = await cluster.get<List>(collections.pods);
+    const list = await cluster.get<List>(collections.pods);
     api.store.compact();
-    const resourceVersion = found?.metadata.resourceVersion ?? "";
+    const resourceVersion = list?.metadata.resourceVersion ?? "";
     const { events } = watched(cluster, { resourceVersion }, t.signal);
     await settled();
     assert.deepEqual(events, ["ERROR 410"]);
@@ -164,10 +167,10 @@ describe("fake API server: watches", () => {
 
   test("keeps only a thousand changes for watches", async (t) => {
     const { cluster } = await filled(named("a"));
-    const found = await cluster.get<List>(collections.pods);
+    const list = await cluster.get<List>(collections.pods);
     for (let change = 0; change < 1002; change++)
       await cluster.replace(`${collections.pods}/a`, named("a", { x: String(change) }));
-    const resourceVersion = found?.metadata.resourceVersion ?? "";
+    const resourceVersion = list?.metadata.resourceVersion ?? "";
     const { events } = watched(cluster, { resourceVersion }, t.signal);
     await settled();
     assert.deepEqual(events, ["ERROR 410"]);

@@ -10,7 +10,7 @@ import { type Manner, planted } from "./manners.ts";
 import type { Stored } from "./protocol.ts";
 import { FakeServer } from "./server.ts";
 
-const one = `${collections.secrets}/one`;
+const secretPath = `${collections.secrets}/one`;
 const secret = { apiVersion: "v1", kind: "Secret", metadata: { name: "one" }, data: { a: "1" } };
 
 describe("fake API server: over the wire", () => {
@@ -28,20 +28,20 @@ describe("fake API server: over the wire", () => {
   /** Reads the lines of a watch until `count` lines have come, or the watch has ended. */
   async function lines(cluster: Cluster, count: number): Promise<string[]> {
     const stop = new AbortController();
-    const found: string[] = [];
+    const received: string[] = [];
     await cluster
       .stream(collections.secrets, {}, stop.signal, (line) => {
-        if (found.push(line) === count) stop.abort();
+        if (received.push(line) === count) stop.abort();
       })
       .catch((error: unknown) => assert.ok(stop.signal.aborted, String(error)));
-    return found;
+    return received;
   }
 
   test("serves each cluster below its own path, to our unmodified client", async () => {
     const [a, b] = [clusterAs("a"), clusterAs("b")];
-    await a.apply(one, secret, { manager: "test", force: false });
-    assert.equal((await a.get<Stored>(one))?.data?.["a"], "1");
-    assert.equal(await b.get(one), undefined);
+    await a.apply(secretPath, secret, { manager: "test", force: false });
+    assert.equal((await a.get<Stored>(secretPath))?.data?.["a"], "1");
+    assert.equal(await b.get(secretPath), undefined);
     const [asked] = server.api("a").asked;
     assert.deepEqual(
       [asked?.verb, asked?.resource, asked?.name, asked?.userAgent, asked?.status],
@@ -54,7 +54,7 @@ describe("fake API server: over the wire", () => {
     const cluster = clusterAs("patches");
     const { metadata } = await cluster.create<Stored>(collections.secrets, secret);
     const { uid, resourceVersion } = metadata;
-    const patched = await cluster.patch<Stored>(one, {
+    const patched = await cluster.patch<Stored>(secretPath, {
       metadata: { uid, resourceVersion, labels: { a: "b" } },
     });
     assert.deepEqual([patched.metadata.labels, patched.data], [{ a: "b" }, { a: "1" }]);
@@ -90,8 +90,8 @@ describe("fake API server: over the wire", () => {
 
   test("sends endless events of later versions in manner floods", async () => {
     const cluster = clusterAs("floods", "floods");
-    const found = (await lines(cluster, 600)).slice(0, 600);
-    const versions = found.map(
+    const events = (await lines(cluster, 600)).slice(0, 600);
+    const versions = events.map(
       (line) => (JSON.parse(line) as { object: Stored }).object.metadata.resourceVersion,
     );
     assert.equal(new Set(versions).size, 600);
@@ -100,9 +100,9 @@ describe("fake API server: over the wire", () => {
 
   test("stores no write in manner forgets", async () => {
     const cluster = clusterAs("forgets", "forgets");
-    const made = await cluster.create<Stored>(collections.secrets, secret);
-    assert.equal(made.metadata.name, "one");
-    assert.equal(await cluster.get(one), undefined);
+    const created = await cluster.create<Stored>(collections.secrets, secret);
+    assert.equal(created.metadata.name, "one");
+    assert.equal(await cluster.get(secretPath), undefined);
   });
 
   test("ends watches at once and serves all other requests in manner ends", async () => {

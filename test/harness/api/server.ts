@@ -117,10 +117,10 @@ export class FakeServer implements AsyncDisposable {
   }
 
   #cluster(name: string): Served {
-    const known = this.#clusters.get(name);
-    if (known !== undefined) return known;
+    const existingCluster = this.#clusters.get(name);
+    if (existingCluster !== undefined) return existingCluster;
     const api = new FakeApi();
-    for (const one of this.#definitions) api.store.define(one);
+    for (const definition of this.#definitions) api.store.define(definition);
     const cluster: Served = { api, manner: "well", watches: new Set(), requests: [] };
     this.#clusters.set(name, cluster);
     return cluster;

@@ -116,7 +116,7 @@ export class Store {
     const prefix = collectionOf(address);
     const all = [...this.#objects]
       .filter(([key, object]) => key.startsWith(prefix) && key > after && picks(object))
-      .toSorted(([one], [other]) => (one < other ? -1 : 1));
+      .toSorted(([key], [other]) => (key < other ? -1 : 1));
     const items = all.slice(0, limit);
     const last = items.at(-1)?.[0] ?? "";
     const next = items.length < all.length ? JSON.stringify([last, version]) : undefined;
@@ -202,10 +202,12 @@ export class Store {
         `${described(address)}: uid mismatch: the provided object specified uid ${uid}, and no existing object was found`,
       );
     const config = declaredIn(address, body);
-    const made = applied(live, config, this.#writer(address, manager), force) as Body;
-    const { managedFields = [] } = made.metadata ?? {};
+    const mergedBody = applied(live, config, this.#writer(address, manager), force) as Body;
+    const { managedFields = [] } = mergedBody.metadata ?? {};
     const object =
-      live === undefined ? this.#born(address, made) : this.#renewed(address, live, made);
+      live === undefined
+        ? this.#born(address, mergedBody)
+        : this.#renewed(address, live, mergedBody);
     return this.#put(
       address,
       live,
@@ -245,7 +247,7 @@ export class Store {
 
   #addressed({ apiVersion, kind, metadata: { namespace = "", name } }: Stored): Address {
     const resource = this.#resources.find(
-      (one) => one.apiVersion === apiVersion && one.kind === kind,
+      (candidate) => candidate.apiVersion === apiVersion && candidate.kind === kind,
     );
     if (resource === undefined) throw new Error(`${kind} is not served`);
     return { resource, namespace, name, subresource: "" };
@@ -292,9 +294,11 @@ export class Store {
   }
 
   /** Stores the object, unless nothing has changed or the request is a dry run. */
-  #put(address: Address, before: Stored | undefined, wanted: Stored, dryRun: boolean): Stored {
-    const after = asJson(wanted);
-    after.metadata.managedFields?.sort((one, other) => (entryKey(one) < entryKey(other) ? -1 : 1));
+  #put(address: Address, before: Stored | undefined, desired: Stored, dryRun: boolean): Stored {
+    const after = asJson(desired);
+    after.metadata.managedFields?.sort((entry, other) =>
+      entryKey(entry) < entryKey(other) ? -1 : 1,
+    );
     this.admit(after);
     validate(address, before, after);
     if (before !== undefined && isSame(before, after)) return before;
@@ -393,14 +397,14 @@ function declaredIn({ resource, subresource }: Address, body: Body): Body {
 }
 
 /** Seconds that a pod's kubelet gets to end the pod; 0 for everything else. */
-function graceOf({ kind, spec, status }: Stored, wanted: number | undefined): number {
+function graceOf({ kind, spec, status }: Stored, requestedSeconds: number | undefined): number {
   const { nodeName = "", terminationGracePeriodSeconds = 30 } = (spec ?? {}) as {
     nodeName?: string;
     terminationGracePeriodSeconds?: number;
   };
   const { phase = "" } = (status ?? {}) as { phase?: string };
   if (kind !== "Pod" || nodeName === "" || ["Succeeded", "Failed"].includes(phase)) return 0;
-  return wanted ?? terminationGracePeriodSeconds;
+  return requestedSeconds ?? terminationGracePeriodSeconds;
 }
 
 /** The API server's own rules for Secrets. */
@@ -433,7 +437,7 @@ const declared = (object: Stored): object => ({
 });
 
 /** True if a write changed only the times and versions that every write changes. */
-function isSame(one: Stored, other: Stored): boolean {
+function isSame(object: Stored, other: Stored): boolean {
   const timeless = ({ metadata, ...rest }: Stored) => ({
     ...rest,
     metadata: {
@@ -442,7 +446,7 @@ function isSame(one: Stored, other: Stored): boolean {
       managedFields: metadata.managedFields?.map((entry) => ({ ...entry, time: undefined })),
     },
   });
-  return isDeepStrictEqual(timeless(one), timeless(other));
+  return isDeepStrictEqual(timeless(object), timeless(other));
 }
 
 /**

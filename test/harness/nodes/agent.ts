@@ -123,7 +123,7 @@ const has = (journal: Journal | undefined, { revision, digest }: Grant): boolean
 /** The content in the Secret that a grant names. */
 const slotOf = (secret: Texts, { revision, digest }: Grant): Content | undefined =>
   [contentIn(secret, secretKeys), contentIn(secret, servedKeys)].find(
-    (one) => one?.revision === revision && one.digest === digest,
+    (content) => content?.revision === revision && content.digest === digest,
   );
 
 /** The content that new nodes take. */

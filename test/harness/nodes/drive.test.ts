@@ -42,7 +42,7 @@ async function played(...names: string[]) {
     return all;
   };
   const pass = async (seconds: number) => {
-    for (let one = 0; one < seconds; one += 1) {
+    for (let second = 0; second < seconds; second += 1) {
       now += 1000;
       await nodes.step();
     }
@@ -57,12 +57,12 @@ async function played(...names: string[]) {
 test("gives each node a pod, which its kubelet reports as Ready and the DaemonSet counts", async () => {
   const { pods, pass, counts } = await played("a", "b");
   await pass(5);
-  const found = await pods();
+  const nodePods = await pods();
   assert.deepEqual(
-    found.map(({ spec }) => spec?.nodeName),
+    nodePods.map(({ spec }) => spec?.nodeName),
     ["a", "b"],
   );
-  for (const { status } of found)
+  for (const { status } of nodePods)
     assert.deepEqual(
       status?.conditions?.map(({ status: is }) => is),
       ["True", "True", "True", "True"],
@@ -91,18 +91,18 @@ test("replaces a deleted pod, and removes the pods of a deleted DaemonSet or nod
   const [{ metadata: { name = "", uid = "" } = {} } = {}] = await pods();
   await api.remove(`${collections.pods}/${name}`, uid);
   await pass(3);
-  const left = await pods();
-  const sorted = left.map(({ spec }) => spec?.nodeName ?? "").toSorted();
+  const podsAfter = await pods();
+  const sorted = podsAfter.map(({ spec }) => spec?.nodeName ?? "").toSorted();
   assert.deepEqual(sorted, ["a", "b"]);
-  assert.ok(!left.some(({ metadata }) => metadata?.uid === uid));
+  assert.ok(!podsAfter.some(({ metadata }) => metadata?.uid === uid));
   await nodes.remove("b");
   await pass(2);
   assert.deepEqual(
     (await pods()).map(({ spec }) => spec?.nodeName),
     ["a"],
   );
-  const found = await api.get<V1DaemonSet>(owned.daemonSet);
-  await api.remove(owned.daemonSet, found?.metadata?.uid ?? "");
+  const liveDaemonSet = await api.get<V1DaemonSet>(owned.daemonSet);
+  await api.remove(owned.daemonSet, liveDaemonSet?.metadata?.uid ?? "");
   await pass(2);
   assert.deepEqual(await pods(), []);
 });
@@ -112,7 +112,8 @@ test("reports a silent node as Unknown, and restores its former conditions when 
   const state = async () => {
     const node = await api.get<V1Node>(`${collections.nodes}/a`);
     const [pod] = await pods();
-    const of = (type: string) => pod?.status?.conditions?.find((one) => one.type === type)?.status;
+    const of = (type: string) =>
+      pod?.status?.conditions?.find((condition) => condition.type === type)?.status;
     return [node?.status?.conditions?.[0]?.status, of("Ready"), of("ContainersReady")];
   };
   await pass(5);
@@ -145,8 +146,8 @@ test("keeps a pod of an older template until it is deleted", async () => {
 test("fulfils grants in place, in the order in which they are given", async () => {
   const { api, nodes, pods, pass } = await played("a", "b");
   await pass(3);
-  const found = await pods();
-  for (const { metadata } of found.toReversed()) {
+  const nodePods = await pods();
+  for (const { metadata } of nodePods.toReversed()) {
     const annotations = { [revisionAnnotation]: "1", [sinceAnnotation]: "none" };
     const granted = { apiVersion: "v1", kind: "Pod", metadata: { annotations } };
     await api.apply(`${collections.pods}/${metadata?.name}`, granted, owner);
@@ -156,6 +157,6 @@ test("fulfils grants in place, in the order in which they are given", async () =
   assert.equal(nodes.mostAtOnce, 2, "no content has been published that they could take");
   assert.deepEqual(
     (await pods()).map(({ metadata }) => metadata?.uid),
-    found.map(({ metadata }) => metadata?.uid),
+    nodePods.map(({ metadata }) => metadata?.uid),
   );
 });

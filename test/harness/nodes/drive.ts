@@ -112,7 +112,9 @@ export class NodesDriver implements AsyncDisposable {
         await watch<V1Pod>(this.#cluster, pods, signal, (pod, gone) => this.#see(pod, gone));
       });
       every(500, () =>
-        watch<V1Secret>(this.#cluster, secret, signal, (found) => this.#mountable(found)),
+        watch<V1Secret>(this.#cluster, secret, signal, (globalSecret) =>
+          this.#mountable(globalSecret),
+        ),
       );
       every(0, () => this.#follow());
     }
@@ -161,8 +163,8 @@ export class NodesDriver implements AsyncDisposable {
     this.model.leave(name);
     this.#nodes.delete(name);
     const path = `${collections.nodes}/${name}`;
-    const found = await this.#cluster.get<V1Node>(path);
-    if (found !== undefined) await this.#cluster.remove(path, found.metadata?.uid ?? "");
+    const apiNode = await this.#cluster.get<V1Node>(path);
+    if (apiNode !== undefined) await this.#cluster.remove(path, apiNode.metadata?.uid ?? "");
   }
 
   /**
@@ -228,15 +230,15 @@ export class NodesDriver implements AsyncDisposable {
   }
 
   async #list(): Promise<void> {
-    const found = new Set<string>();
+    const uids = new Set<string>();
     await this.#cluster.pages<V1Pod>(...pods, (items) => {
       for (const pod of items) {
-        found.add(pod.metadata?.uid ?? "");
+        uids.add(pod.metadata?.uid ?? "");
         this.#see(pod, false);
       }
     });
     for (const [uid, { metadata }] of this.#pods)
-      if (!found.has(uid)) this.#see({ metadata: { ...metadata, uid } }, true);
+      if (!uids.has(uid)) this.#see({ metadata: { ...metadata, uid } }, true);
   }
 
   #mountable(secret: V1Secret | undefined): void {
@@ -249,15 +251,15 @@ export class NodesDriver implements AsyncDisposable {
 
   #see({ metadata = {}, spec }: V1Pod, gone: boolean): void {
     const { uid = "", annotations = {}, deletionTimestamp } = metadata;
-    const known = this.#pods.get(uid) ?? (gone ? undefined : this.#new(metadata, spec?.nodeName));
-    if (known === undefined) return;
-    const { pod, node } = known;
+    const view = this.#pods.get(uid) ?? (gone ? undefined : this.#new(metadata, spec?.nodeName));
+    if (view === undefined) return;
+    const { pod, node } = view;
     if (gone) {
-      node.pods = node.pods.filter((one) => one !== pod);
+      node.pods = node.pods.filter((other) => other !== pod);
       this.#pods.delete(uid);
       return;
     }
-    known.metadata = metadata;
+    view.metadata = metadata;
     delete metadata.managedFields;
     if (JSON.stringify(annotations) !== JSON.stringify(pod.annotations))
       pod.annotations = annotations;
@@ -274,9 +276,9 @@ export class NodesDriver implements AsyncDisposable {
     const hash = labels?.[hashLabel] ?? "";
     const created = Date.parse(String(creationTimestamp)) / 1000;
     const pod = this.model.place(node, { uid, hash, annotations, created });
-    const known = { pod, node, metadata, reported: undefined };
-    this.#pods.set(uid, known);
-    return known;
+    const view = { pod, node, metadata, reported: undefined };
+    this.#pods.set(uid, view);
+    return view;
   }
 
   /** Plays a node at once after a change of its pods. Plays all other nodes every `pace`. */
@@ -313,31 +315,33 @@ export class NodesDriver implements AsyncDisposable {
     const changed = nodes.filter((node) => this.#reported.get(node) !== node.ready);
     await inParallel(changed, (node) => this.#reportNode(node));
     const pods = nodes.flatMap((node) => node.pods.map(({ uid }) => this.#pods.get(uid)));
-    const unreported = pods.filter((one) => one !== undefined && one.reported !== one.pod.state);
-    await inParallel(unreported as Known[], (known) => this.#reportPod(known));
+    const unreported = pods.filter(
+      (view) => view !== undefined && view.reported !== view.pod.state,
+    );
+    await inParallel(unreported as Known[], (view) => this.#reportPod(view));
   }
 
   async #reportNode(node: ModelNode): Promise<void> {
     const { name, ready } = node;
     const path = `${collections.nodes}/${name}`;
-    const found = await this.#cluster.get<V1Node>(path);
-    if (found === undefined) return;
+    const apiNode = await this.#cluster.get<V1Node>(path);
+    if (apiNode === undefined) return;
     const conditions = [nodeCondition(ready)];
-    const body = { ...found, status: { ...found.status, conditions } };
+    const body = { ...apiNode, status: { ...apiNode.status, conditions } };
     if (await lenient(this.#cluster.replace(`${path}/status`, body)))
       this.#reported.set(node, ready);
   }
 
-  async #reportPod(known: Known): Promise<void> {
-    const { pod, metadata } = known;
+  async #reportPod(view: Known): Promise<void> {
+    const { pod, metadata } = view;
     const { state } = pod;
     const path = `${collections.pods}/${metadata.name}/status`;
     const body = { apiVersion: "v1", kind: "Pod", metadata, status: podStatus(pod) };
     const written = await lenient(this.#cluster.replace<V1Pod>(path, body));
     if (!written) return;
-    known.reported = state;
+    view.reported = state;
     const { resourceVersion } = written.metadata ?? {};
-    if (resourceVersion !== undefined) known.metadata = { ...known.metadata, resourceVersion };
+    if (resourceVersion !== undefined) view.metadata = { ...view.metadata, resourceVersion };
   }
 
   async #renew(): Promise<void> {

@@ -59,7 +59,7 @@ function played(behaviour: Behaviour = "ready", { granted = true, served = 0, by
   const annotations = granted ? grantOf(1, "one", "none") : {};
   const pod = model.place(node, { hash: "a", annotations });
   const step = (seconds = 1, times = 1) => {
-    for (let one = 0; one < times; one += 1) {
+    for (let round = 0; round < times; round += 1) {
       model.tick(seconds);
       model.kubelet(node);
     }
@@ -218,7 +218,8 @@ test("reports times to the second, and a termination message with its exit code"
 
 test("creates missing pods, and counts but never replaces existing pods", () => {
   const model = new NodesModel(() => "ready");
-  for (let one = 0; one < 3; one += 1) model.place(model.join(), { hash: "old", annotations: {} });
+  for (let index = 0; index < 3; index += 1)
+    model.place(model.join(), { hash: "old", annotations: {} });
   const joined = model.join();
   for (const node of [...model.nodes.slice(1), ...model.nodes.slice(1)]) model.kubelet(node);
   model.tick(10);

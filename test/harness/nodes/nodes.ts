@@ -173,8 +173,8 @@ export class NodesModel {
   }
 
   /** Adds a pod that was created for the node. */
-  place(node: ModelNode, { hash, annotations, ...known }: NewPod): ModelPod {
-    const { created = this.now, uid = `pod-${++this.#pods}` } = known;
+  place(node: ModelNode, { hash, annotations, ...identity }: NewPod): ModelPod {
+    const { created = this.now, uid = `pod-${++this.#pods}` } = identity;
     const never = { is: false, since: created };
     const container = { startedAt: undefined, startsAt: 0, restarts: 0, last: undefined };
     const state = { container, containersReady: never, ready: never };

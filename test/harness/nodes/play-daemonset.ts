@@ -25,27 +25,33 @@ export class DaemonSetPlayer {
    * Plays one sync. Deletes all pods if the DaemonSet is gone. Returns true if the sync created or
    * deleted a pod of the DaemonSet.
    */
-  async sync(found: V1DaemonSet | undefined, pods: ReadonlyMap<string, Seen>): Promise<boolean> {
+  async sync(
+    daemonSet: V1DaemonSet | undefined,
+    pods: ReadonlyMap<string, Seen>,
+  ): Promise<boolean> {
     for (const { node, metadata } of pods.values())
       if (!this.#model.nodes.includes(node)) await endPod(this.#cluster, metadata);
-    if (found === undefined) {
-      const left = [...pods.values()].filter(({ pod }) => !pod.ending);
-      for (const { metadata } of left) await deletePod(this.#cluster, metadata);
-      return left.length > 0;
+    if (daemonSet === undefined) {
+      const livePods = [...pods.values()].filter(({ pod }) => !pod.ending);
+      for (const { metadata } of livePods) await deletePod(this.#cluster, metadata);
+      return livePods.length > 0;
     }
-    const minReadySeconds = found.spec?.minReadySeconds ?? 0;
-    const rules = { hash: hashOf(found), minReadySeconds, ready: readySince };
+    const minReadySeconds = daemonSet.spec?.minReadySeconds ?? 0;
+    const rules = { hash: hashOf(daemonSet), minReadySeconds, ready: readySince };
     const { nodes, now } = this.#model;
     const { create, counts } = syncDaemonSet(rules, nodes, now);
     for (const { name } of create)
-      await this.#cluster.create(collections.pods, podFor(found, name, String(++this.#made)));
-    await this.#report(found, counts);
+      await this.#cluster.create(collections.pods, podFor(daemonSet, name, String(++this.#made)));
+    await this.#report(daemonSet, counts);
     return create.length > 0;
   }
 
-  async #report(found: V1DaemonSet, { desired, updated, ...counts }: DaemonCounts): Promise<void> {
+  async #report(
+    daemonSet: V1DaemonSet,
+    { desired, updated, ...counts }: DaemonCounts,
+  ): Promise<void> {
     const status = {
-      observedGeneration: found.metadata?.generation,
+      observedGeneration: daemonSet.metadata?.generation,
       currentNumberScheduled: desired,
       desiredNumberScheduled: desired,
       numberMisscheduled: 0,
@@ -54,9 +60,9 @@ export class DaemonSetPlayer {
       numberAvailable: counts.available,
       numberUnavailable: desired - counts.available,
     };
-    const reported = JSON.stringify([found.metadata?.uid, status]);
+    const reported = JSON.stringify([daemonSet.metadata?.uid, status]);
     if (reported === this.#reported) return;
-    const body = { ...found, apiVersion: "apps/v1", kind: "DaemonSet", status };
+    const body = { ...daemonSet, apiVersion: "apps/v1", kind: "DaemonSet", status };
     await lenient(this.#cluster.replace(`${owned.daemonSet}/status`, body));
     this.#reported = reported;
   }

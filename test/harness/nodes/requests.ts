@@ -52,10 +52,10 @@ export async function inParallel<T>(
   work: (item: T) => Promise<void>,
 ): Promise<void> {
   const rest = items.values();
-  const one = async () => {
+  const runWorker = async () => {
     for (const item of rest) await work(item);
   };
-  await Promise.all(Array.from({ length: Math.min(parallel, items.length) }, one));
+  await Promise.all(Array.from({ length: Math.min(parallel, items.length) }, runWorker));
 }
 
 /**

@@ -13,16 +13,16 @@ const shipped = only(await npmBoms(repository), production(repository));
 const { cyclonedx, spdx } = stamp(shipped, Date.UTC(2026, 0, 2) / 1000);
 
 test("lists every bundled package in both formats", async () => {
-  const refs = new Set(cyclonedx.components.map((one) => one["bom-ref"]));
+  const refs = new Set(cyclonedx.components.map((component) => component["bom-ref"]));
   const packages = new Set(spdx.packages.map(({ name, versionInfo }) => `${name}@${versionInfo}`));
   const all = await bundles();
   for (const { path, packages: folders } of all) {
-    for (const one of locked(repository, folders)) {
-      assert.ok(refs.has(one), `${one} is in ${path} and not in CycloneDX`);
-      assert.ok(packages.has(one), `${one} is in ${path} and not in SPDX`);
+    for (const name of locked(repository, folders)) {
+      assert.ok(refs.has(name), `${name} is in ${path} and not in CycloneDX`);
+      assert.ok(packages.has(name), `${name} is in ${path} and not in SPDX`);
     }
   }
-  assert.ok(all.some((one) => one.packages.has("node_modules/zod")));
+  assert.ok(all.some((bundle) => bundle.packages.has("node_modules/zod")));
 });
 
 test("lists no development tool", () => {
@@ -36,15 +36,15 @@ test("has the fields that CycloneDX's schema and readers require", () => {
   assert.match(String(cyclonedx["specVersion"]), /^1\.\d$/);
   const { timestamp, component } = cyclonedx.metadata;
   assert.deepEqual([timestamp, component.name], ["2026-01-02T00:00:00Z", "global-pull-secret"]);
-  const refs = cyclonedx.components.map((one) => one["bom-ref"]);
+  const refs = cyclonedx.components.map((entry) => entry["bom-ref"]);
   assert.equal(new Set(refs).size, refs.length);
-  for (const one of cyclonedx.components) {
-    assert.match(String(one["purl"]), /^pkg:npm\/.+@\d/);
-    assert.ok(one["hashes"] !== undefined, one["bom-ref"]);
+  for (const entry of cyclonedx.components) {
+    assert.match(String(entry["purl"]), /^pkg:npm\/.+@\d/);
+    assert.ok(entry["hashes"] !== undefined, entry["bom-ref"]);
   }
-  const known = new Set([...refs, component["bom-ref"]]);
+  const allRefs = new Set([...refs, component["bom-ref"]]);
   for (const { ref, dependsOn } of cyclonedx.dependencies)
-    for (const one of [ref, ...dependsOn]) assert.ok(known.has(one), one);
+    for (const reference of [ref, ...dependsOn]) assert.ok(allRefs.has(reference), reference);
 });
 
 test("has the fields that SPDX's schema and readers require", () => {
@@ -52,15 +52,15 @@ test("has the fields that SPDX's schema and readers require", () => {
   assert.deepEqual([SPDXID, spdxVersion, dataLicense], ["SPDXRef-DOCUMENT", "SPDX-2.3", "CC0-1.0"]);
   assert.match(spdx.documentNamespace, /^https:\/\/spdx\.org\/spdxdocs\/[\w@.-]+-[0-9a-f]{64}$/);
   assert.equal(spdx.creationInfo.created, "2026-01-02T00:00:00Z");
-  const ids = spdx.packages.map((one) => one.SPDXID);
+  const ids = spdx.packages.map((entry) => entry.SPDXID);
   assert.equal(new Set(ids).size, ids.length);
-  for (const one of spdx.packages) {
-    assert.match(one.SPDXID, /^SPDXRef-[\w.-]+$/);
-    assert.ok(one["downloadLocation"] !== undefined, one.SPDXID);
+  for (const entry of spdx.packages) {
+    assert.match(entry.SPDXID, /^SPDXRef-[\w.-]+$/);
+    assert.ok(entry["downloadLocation"] !== undefined, entry.SPDXID);
   }
-  const known = new Set(["SPDXRef-DOCUMENT", ...ids]);
+  const allIds = new Set(["SPDXRef-DOCUMENT", ...ids]);
   for (const { spdxElementId, relatedSpdxElement } of spdx.relationships)
-    for (const one of [spdxElementId, relatedSpdxElement]) assert.ok(known.has(one), one);
+    for (const id of [spdxElementId, relatedSpdxElement]) assert.ok(allIds.has(id), id);
 });
 
 test("writes the same bytes in another folder and at another time", async () => {

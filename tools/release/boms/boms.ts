@@ -37,10 +37,12 @@ export type Boms = Readonly<{ cyclonedx: CycloneDx; spdx: Spdx }>;
 
 /** Keeps only the subject and the packages in `keep`, each as `name@version`. */
 export function only({ cyclonedx, spdx }: Boms, keep: ReadonlySet<string>): Boms {
-  const components = cyclonedx.components.filter((one) => keep.has(one["bom-ref"]));
+  const components = cyclonedx.components.filter((component) => keep.has(component["bom-ref"]));
   const refs = new Set([cyclonedx.metadata.component["bom-ref"], ...keep]);
   const dependencies = cyclonedx.dependencies.flatMap(({ ref, dependsOn }) =>
-    refs.has(ref) ? [{ ref, dependsOn: dependsOn.filter((one) => refs.has(one)) }] : [],
+    refs.has(ref)
+      ? [{ ref, dependsOn: dependsOn.filter((dependency) => refs.has(dependency)) }]
+      : [],
   );
   const packages = spdx.packages.filter(
     ({ SPDXID, name, versionInfo }) =>
@@ -48,7 +50,8 @@ export function only({ cyclonedx, spdx }: Boms, keep: ReadonlySet<string>): Boms
   );
   const ids = new Set(["SPDXRef-DOCUMENT", ...packages.map(({ SPDXID }) => SPDXID)]);
   const relationships = spdx.relationships.filter(
-    (one) => ids.has(one.spdxElementId) && ids.has(one.relatedSpdxElement),
+    (relationship) =>
+      ids.has(relationship.spdxElementId) && ids.has(relationship.relatedSpdxElement),
   );
   return {
     cyclonedx: { ...cyclonedx, components, dependencies },

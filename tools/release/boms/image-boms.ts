@@ -13,7 +13,9 @@ export async function imageBoms(
   base: string,
 ): Promise<Boms> {
   const { cyclonedx, spdx } = only(all, packages);
-  const parts = (await Promise.all(image.platforms.map((one) => partsOf(one, base)))).flat();
+  const parts = (
+    await Promise.all(image.platforms.map((platform) => partsOf(platform, base)))
+  ).flat();
   const purl = `pkg:oci/global-pull-secret@${encodeURIComponent(image.digest)}`;
   const component = { ...cyclonedx.metadata.component, type: "container", purl };
   const [root, ...rest] = spdx.packages;
@@ -88,11 +90,11 @@ async function partsOf(
 async function nodeVersion(layers: readonly string[]): Promise<string> {
   for (const layer of layers) {
     const listed = await run(["tar", "-tzf", layer]);
-    const path = listed.split("\n").find((one) => /^(?:\.?\/)?nodejs\/bin\/node$/.test(one));
+    const path = listed.split("\n").find((line) => /^(?:\.?\/)?nodejs\/bin\/node$/.test(line));
     if (path === undefined) continue;
     const search = `tar -xzOf "$0" "$1" | grep -aom1 'node-v[0-9.]*-headers' | head -n 1`;
-    const found = await run(["sh", "-c", search, layer, path]);
-    const version = /node-v([\d.]+)-headers/.exec(found)?.[1];
+    const output = await run(["sh", "-c", search, layer, path]);
+    const version = /node-v([\d.]+)-headers/.exec(output)?.[1];
     if (version !== undefined) return version;
   }
   throw new Error(`no layer has /nodejs/bin/node with its version: ${layers.join(", ")}`);

@@ -51,12 +51,12 @@ export function production(repository: string): Set<string> {
 /** Returns `name@version` of each package. `paths`: the paths of the packages in the lock file. */
 export function locked(repository: string, paths: Iterable<string>): Set<string> {
   const lock = lockOf(repository);
-  const one = (path: string): string => {
+  const withVersion = (path: string): string => {
     const version = lock[path]?.version;
     if (version === undefined) throw new Error(`${path}: is bundled, but not in package-lock.json`);
     return `${nameOf(path)}@${version}`;
   };
-  return new Set([...paths].map(one));
+  return new Set([...paths].map(withVersion));
 }
 
 /** `node_modules/a/node_modules/@b/c` → `@b/c`. */

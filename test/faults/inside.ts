@@ -134,7 +134,9 @@ export class Inside {
     // Uses busybox, because starting Node.js for each probe would take 60 ms of processor time, ten
     // times a second.
     const ask = ["busybox", "nc", "127.0.0.1", "20248"];
-    return await this.machine.exec(ask, "GET /readyz HTTP/1.1\r\n\r\n").catch(() => "");
+    return await this.machine
+      .exec(ask, "GET /readyz HTTP/1.1\r\nHost: agent\r\n\r\n")
+      .catch(() => "");
   }
 
   async kubelet(): Promise<

@@ -6,6 +6,7 @@ import type { V1ObjectMeta } from "@kubernetes/client-node";
 import { pino, type Logger } from "pino";
 import type { SyncSecret } from "#api/sync-secret.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
+import { secretsIn } from "#kube/client/paths.ts";
 import { conditionOf } from "#kube/conditions.ts";
 import { fenced } from "#runtime/fenced-client.ts";
 import { FakeApi } from "#test/harness/api/api.ts";
@@ -85,6 +86,63 @@ test("on the management side, adds no finalizer to a copy", async () => {
   await create("one");
   await new Engine(managementSide(here, "default"), quiet, { looked() {} }).run();
   assert.deepEqual(object("one")?.metadata.finalizers ?? [], []);
+});
+
+/** `cluster`, but `change` runs once, directly before the first write of a status. */
+function changedBeforeStatus(cluster: Cluster, change: () => Promise<unknown>): Cluster {
+  let isDue = true;
+  return {
+    ...cluster,
+    async apply(path, body, options) {
+      if (isDue && path.endsWith("/status")) {
+        isDue = false;
+        await change();
+      }
+      return await cluster.apply(path, body, options);
+    },
+  };
+}
+
+for (const side of ["tenant's", "management"] as const)
+  test(`on the ${side} side, sees an edit that comes between the read of an object and the write of its status`, async () => {
+    const { home, management, here, there: managementClient, object, create } = pairOf();
+    await create("one");
+    const { uid = "" } = object("one")?.metadata ?? {};
+    const edited = changedBeforeStatus(here, async () => {
+      const { resourceVersion = "" } = object("one")?.metadata ?? {};
+      const path = `${syncSecretsIn("default")}/one`;
+      await here.patch(path, { metadata: { uid, resourceVersion }, data: { a: "bmV3" } });
+    });
+    const engine = new Engine(
+      side === "management"
+        ? managementSide(edited, "default")
+        : tenantSide({ home: edited, management: managementClient, namespace: "tenant-a" }),
+      quiet,
+      { looked() {} },
+    );
+    for (let run = 0; run < 6; run += 1) await engine.run();
+    const result =
+      side === "management"
+        ? home.object<SyncSecret>(`${secretsIn("default")}/${uid}`)
+        : management.object<SyncSecret>(`${syncSecretsIn("tenant-a")}/${uid}`);
+    assert.deepEqual(result?.data, { a: "bmV3" });
+  });
+
+test("on the tenant's side, sees a deletion that comes between the read of an object and the write of its status", async () => {
+  const { management, here, there: managementClient, object, create } = pairOf();
+  await create("one");
+  const { uid = "" } = object("one")?.metadata ?? {};
+  const deleted = changedBeforeStatus(here, () =>
+    here.remove(`${syncSecretsIn("default")}/one`, uid),
+  );
+  const engine = new Engine(
+    tenantSide({ home: deleted, management: managementClient, namespace: "tenant-a" }),
+    quiet,
+    { looked() {} },
+  );
+  for (let run = 0; run < 6; run += 1) await engine.run();
+  assert.equal(management.object(`${syncSecretsIn("tenant-a")}/${uid}`), undefined);
+  assert.equal(object("one"), undefined);
 });
 
 test("sets the condition Warning on each of the tenant's objects until a token that ends soon is renewed", async () => {

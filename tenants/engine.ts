@@ -359,10 +359,12 @@ export class Engine {
     const whole = { ...secretFields(object), ...outcome, warning: this.#side.warning?.() };
     const status = statusOf(whole, generation, new Date(), object.status);
     if (isSameStatus(status, object.status)) return object;
+    // The version after this write counts as seen, so it must contain no change that we missed.
     const written = await applyStatus(
       { cluster: this.#side.from, path: pathOf, manager: `${syncManager}-status` },
       object,
       status,
+      object.metadata.resourceVersion,
     );
     const level = outcome.reason === "Synced" || outcome.reason === "Waiting" ? "info" : "warn";
     const text = outcome.reason === "Synced" ? "in sync" : outcome.message;

@@ -19,15 +19,19 @@ export type StatusPlace = Readonly<{
   manager: string;
 }>;
 
-/** Writes the status at once, and returns the object. */
+/**
+ * Writes the status at once, and returns the object. `resourceVersion`: if the object has another
+ * version, the write fails with 409.
+ */
 export async function applyStatus<T extends Reported<Status>, Status>(
   { cluster, path, manager }: StatusPlace,
   { apiVersion, kind, metadata }: T,
   status: Status,
+  resourceVersion?: string,
 ): Promise<T> {
   const { name, namespace, uid } = metadata;
   // The uid keeps the apply from creating an object that was deleted meanwhile.
-  const body = { apiVersion, kind, metadata: { name, namespace, uid }, status };
+  const body = { apiVersion, kind, metadata: { name, namespace, uid, resourceVersion }, status };
   return await cluster.apply<T>(`${path(metadata)}/status`, body, { manager, force: true });
 }
 

@@ -40,6 +40,13 @@ test("every link between pages leads to an existing file and heading", () => {
   }
 });
 
+/** Two rows with a blank line between them. The second row is not the head of another table. */
+const cut = /^\|.*\n\n\|.*\n(?!\| ?-)/m;
+
+test("no table of a page has a blank line between two rows", () => {
+  for (const file of all) assert.doesNotMatch(readFileSync(file, "utf8"), cut, file);
+});
+
 test("README.md reaches every page outside docs/inside in two clicks", () => {
   const linked = (file: string): string[] =>
     Array.from(readFileSync(file, "utf8").matchAll(/\]\(([^)#:]+\.md)/g), ([, target = ""]) =>

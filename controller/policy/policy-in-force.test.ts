@@ -193,14 +193,13 @@ test("keeps the policy, a pause and a withdrawal without an object", () => {
   }
 });
 
-test("reads requests from annotations, and cuts a long reason", () => {
+test("reads requests from annotations", () => {
   const said = {
     "globalpullsecret.io/retry": "2",
     "globalpullsecret.io/withdraw-now": "true",
-    "globalpullsecret.io/reason": "x".repeat(300),
   };
   const { requests } = inForce(installed, object({}, said), undefined);
-  assert.deepEqual(requests, { retry: "2", withdrawNow: true, reason: "x".repeat(256) });
+  assert.deepEqual(requests, { retry: "2", withdrawNow: true });
 });
 
 const sources = [{ name: "team-a", secretRef: { name: "team-a-pull" } }];

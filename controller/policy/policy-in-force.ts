@@ -6,7 +6,7 @@
 import type { GlobalPullSecret, GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
 import { Wrong } from "#contract/values.ts";
 import { protectable } from "#pullsecret/merge/protect.ts";
-import { reasonAnnotation, retryAnnotation, withdrawNowAnnotation } from "#contract/names.ts";
+import { retryAnnotation, withdrawNowAnnotation } from "#contract/names.ts";
 import { allowedDefaults, beyondLimits } from "./defaults.ts";
 import { policyOf, translate } from "./spec.ts";
 import type { Installed, Limits, Policy } from "./policy.ts";
@@ -17,11 +17,6 @@ export type Requests = Readonly<{
   retry: string;
   /** Requests a withdrawal without grace period. */
   withdrawNow: boolean;
-  /**
-   * Why the object is paused or withdrawn, in the administrator's words. Empty if no reason is
-   * given.
-   */
-  reason: string;
 }>;
 
 /** The last accepted spec, and the uid of the object that listed its sources. */
@@ -42,9 +37,6 @@ export type InForce = Readonly<{
   waits: boolean;
   requests: Requests;
 }>;
-
-/** Longest reason. Longer reasons are cut, so that a condition's message stays readable. */
-const longestReason = 256;
 
 /**
  * Decides the policy in force. `declared` is undefined if the object does not exist or cannot be
@@ -149,14 +141,13 @@ function orphaned({ metadata, spec }: GlobalPullSecret, accepted: AcceptedSpec |
   return decided ? undefined : sources;
 }
 
-export const noRequests: Requests = { retry: "", withdrawNow: false, reason: "" };
+export const noRequests: Requests = { retry: "", withdrawNow: false };
 
 function requestsOf({ metadata }: GlobalPullSecret): Requests {
   const annotations = metadata.annotations ?? {};
   return {
     retry: annotations[retryAnnotation] ?? "",
     withdrawNow: annotations[withdrawNowAnnotation] === "true",
-    reason: (annotations[reasonAnnotation] ?? "").slice(0, longestReason),
   };
 }
 

@@ -6,7 +6,6 @@ import { listed, progressWith, rollingOut } from "../rollout/progress.fixture.ts
 import { accept } from "../sources/accept.ts";
 import { bad, policy, secret, sources, text } from "../sources/accept.fixture.ts";
 import type { Snapshot } from "#controller/sources/snapshot.ts";
-import { noRequests } from "#controller/policy/policy-in-force.ts";
 import type { Removal } from "../withdrawal/withdrawal.ts";
 import {
   newsOf,
@@ -208,7 +207,6 @@ for (const [what, outcome, parts, news, context] of outcomes)
         policy: { managementState: "Managed" },
         problems: [],
         waits: false,
-        requests: noRequests,
         object: undefined,
       },
       ...outcome,

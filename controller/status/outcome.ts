@@ -20,7 +20,7 @@ import { troubledOf } from "./nodes.ts";
 import type { Stage } from "./summary.ts";
 
 /** The part of a run's policy that is reported. */
-type ReportedPolicy = Pick<InForce, "waits" | "requests" | "problems"> &
+type ReportedPolicy = Pick<InForce, "waits" | "problems"> &
   Readonly<{
     policy: Pick<Policy, "managementState">;
     /** Undefined if the object or its CRD does not exist. */

@@ -10,7 +10,6 @@ import { createMetrics } from "./metrics.ts";
 import { progressWith, rollingOut } from "../rollout/progress.fixture.ts";
 import type { Snapshot } from "#controller/sources/snapshot.ts";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
-import { noRequests } from "#controller/policy/policy-in-force.ts";
 import type { Outcome } from "./outcome.ts";
 import { publisher } from "./publish.ts";
 
@@ -20,7 +19,6 @@ const managed = {
   policy: { managementState: "Managed" },
   problems: [],
   waits: false,
-  requests: noRequests,
   object: undefined,
 } as const;
 

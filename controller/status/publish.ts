@@ -201,7 +201,6 @@ function statusPublisher({ status: writer, now }: Pick<Options, "status" | "now"
       const facts: StatusFacts = {
         generation: object.metadata.generation ?? 0,
         managementState: policy.policy.managementState,
-        reason: policy.requests?.reason ?? "",
         specWaits: policy.waits,
         stage,
         troubles,

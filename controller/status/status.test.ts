@@ -28,7 +28,6 @@ const source = (changes: Partial<SourceFacts> = {}): SourceFacts => ({
 const factsWith = (changes: Partial<StatusFacts> = {}): StatusFacts => ({
   generation: 3,
   managementState: "Managed",
-  reason: "",
   specWaits: false,
   stage: rollout(),
   troubles: [],

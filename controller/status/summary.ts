@@ -24,11 +24,6 @@ export type Stage =
 export type StatusFacts = Readonly<{
   generation: number;
   managementState: ManagementState;
-  /**
-   * Why the object is paused or withdrawn, in the administrator's words. Empty if no reason is
-   * given.
-   */
-  reason: string;
   /** True if a pause delays a change of the spec. */
   specWaits: boolean;
   stage: Stage;
@@ -103,10 +98,10 @@ function unanswered({ troubles: activeTroubles }: StatusFacts): Summary | undefi
   return trouble && reconciling("RequestUnanswered", trouble.message, "Unknown");
 }
 
-function ofNothing({ stage, managementState, reason }: StatusFacts): Summary | undefined {
+function ofNothing({ stage, managementState }: StatusFacts): Summary | undefined {
   if (stage.kind !== "nothing") return undefined;
   if (managementState === "Withdrawn")
-    return settled("Withdrawn", `withdrawn${because(reason)}: nothing of this product is left`);
+    return settled("Withdrawn", "withdrawn: nothing of this product is left");
   return settled(
     "NoSource",
     "no source has credentials to apply, and nothing of this product is left",
@@ -114,7 +109,7 @@ function ofNothing({ stage, managementState, reason }: StatusFacts): Summary | u
 }
 
 function ofRemoval(facts: StatusFacts): Summary | undefined {
-  const { stage, managementState, reason } = facts;
+  const { stage } = facts;
   if (stage.kind !== "removal") return undefined;
   const { awaited, released } = stage.removal;
   const held = stalledBy("overdue", "podsRefused")(facts);
@@ -124,15 +119,14 @@ function ofRemoval(facts: StatusFacts): Summary | undefined {
       "NodesAwaited",
       `every present node has removed the entries; waiting for the others until ${awaited.until}`,
     );
-  const why = managementState === "Withdrawn" ? because(reason) : "";
-  return reconciling("Withdrawing", `withdrawn${why}: the nodes are removing the entries`);
+  return reconciling("Withdrawing", "withdrawn: the nodes are removing the entries");
 }
 
 const isAwaited = ({ reason }: StatusFacts["sources"][number]) => reason === "WithdrawalAwaited";
 
 /** The state during a pause. The message begins with the changes that the pause delays. */
 function ofPause(facts: StatusFacts): Summary | undefined {
-  const { stage, managementState, reason, specWaits, withdrawsAt, sources } = facts;
+  const { stage, managementState, specWaits, withdrawsAt, sources } = facts;
   if (managementState !== "Paused") return undefined;
   const progress = stage.kind === "rollout" ? stage.progress : undefined;
   const pending = progress?.view?.pending;
@@ -143,16 +137,13 @@ function ofPause(facts: StatusFacts): Summary | undefined {
   ];
   const waits = `${what.join(" and ")} ${what.length > 1 ? "wait" : "waits"}`;
   if (what.length > 0)
-    return stalled(
-      "Paused",
-      `paused${because(reason)}: ${waits} for spec.managementState: Managed`,
-    );
+    return stalled("Paused", `paused: ${waits} for spec.managementState: Managed`);
   if (progress === undefined || !isOut(progress)) return undefined;
   return {
     next: "nobody",
     ready: "True",
     reason: "Paused",
-    message: `paused${because(reason)}: nothing waits`,
+    message: "paused: nothing waits",
   };
 }
 
@@ -232,8 +223,6 @@ export const isPublishedOut = (progress: Progress): boolean => {
 
 const hasNoNodes = ({ desired, isCounted, pods }: Progress): boolean =>
   isCounted && desired === 0 && pods.length === 0;
-
-const because = (reason: string) => (reason === "" ? "" : ` (${reason})`);
 
 const settled = (reason: ReadyReason, message: string): Summary => ({
   next: "nobody",

@@ -169,9 +169,6 @@ export const withdrawNowAnnotation = "globalpullsecret.io/withdraw-now";
  */
 export const retryAnnotation = "globalpullsecret.io/retry";
 
-/** Annotation on GlobalPullSecret: why a person paused or withdrew it. The status shows this. */
-export const reasonAnnotation = "globalpullsecret.io/reason";
-
 /** The paths in the agent's container. The controller's flags set the paths on the host. */
 export const mountPaths = {
   /**

@@ -12,7 +12,7 @@ const metadata = (name: string) => ({
   name,
   annotations: {
     "kubectl.kubernetes.io/last-applied-configuration": `{"data":"${password}"}`,
-    "globalpullsecret.io/reason": `since ${password} leaked`,
+    "globalpullsecret.io/retry": `since ${password} leaked`,
     mine: password,
   },
   labels: { mine: password },
@@ -85,7 +85,7 @@ test("contains the helpful data, but not the planted value in any form", async (
   assert.equal(bundle.pods.length, 1);
   assert.deepEqual(bundle.pods[0]?.metadata, {
     name: "global-pull-secret-syncer-7f",
-    annotations: { "globalpullsecret.io/reason": "since [redacted] leaked" },
+    annotations: { "globalpullsecret.io/retry": "since [redacted] leaked" },
   });
   assert.deepEqual(bundle.pods[0]?.containers, [
     {

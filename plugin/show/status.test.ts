@@ -44,10 +44,10 @@ const headlines: readonly (readonly [what: string, GlobalPullSecret, line: strin
     object({
       spec: { managementState: "Paused" },
       status: {
-        conditions: conditionsOf("person", "Paused", "paused (upgrade): a withdrawal waits for …"),
+        conditions: conditionsOf("person", "Paused", "paused: a withdrawal waits for …"),
       },
     }),
-    "Paused (upgrade): a withdrawal waits for …",
+    "Paused: a withdrawal waits for …",
   ],
   [
     "the object is paused, and the rollout is halted",

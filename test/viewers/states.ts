@@ -54,7 +54,7 @@ const rows: readonly Row[] = [
     "paused-waiting",
     "False False True",
     "Paused",
-    "paused (freeze): a change of the Secrets waits",
+    "paused: a change of the Secrets waits",
     { health: { status: "Suspended" } },
   ],
   [

@@ -177,7 +177,7 @@ export const catalogue = {
   elsewhere: [
     "GPS261",
     "the mounted directory is not the kubelet's",
-    "nothing changes; give the kubelet's --root-dir as --kubelet-directory",
+    "nothing changes; withdraw first, then give the kubelet's --root-dir as --kubelet-directory",
   ],
   noSystemd: [
     "GPS262",

@@ -136,7 +136,7 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
   ],
   GPS261: [
     untouched,
-    "Find the kubelet's `--root-dir` on the node, and set `--kubelet-directory` to this directory. A withdrawal waits for this node, because our credentials might be in the other directory. If the node never had our credentials, leave the node out with `--agent-node-selector`.",
+    "If any node has our credentials, [withdraw them](../use/configure.md#withdraw) first, because agents remove entries only from the directory of `--kubelet-directory`. Then set this flag to the kubelet's `--root-dir`. A withdrawal waits for this node, because our credentials might be in the other directory. If the node never had our credentials, leave the node out with `--agent-node-selector`.",
   ],
   GPS262: [
     untouched,

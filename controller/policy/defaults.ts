@@ -1,13 +1,13 @@
 /**
- * The policy in force if the object or its CRD does not exist: the defaults from manifests/crds,
- * within the installer's limits. Pure.
+ * The policy in force if the object or its CRD does not exist: the defaults from
+ * manifests/chart/crds, within the installer's limits. Pure.
  */
 import type { GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
 import type { DeliveryMode, Limits, NodeCount } from "./policy.ts";
 
 /**
  * The defaults that the API server writes into `spec: {}`. A test compares them with
- * manifests/crds.
+ * manifests/chart/crds.
  */
 export const defaults = {
   managementState: "Managed",

@@ -126,7 +126,7 @@ export type DeliveryPolicy = Readonly<
 
 /**
  * Defaults of `credentialProvider: {}`, as the API server writes them. A test compares them with
- * manifests/crds.
+ * manifests/chart/crds.
  */
 export const providerDefaults = { scope: "All" } as const;
 

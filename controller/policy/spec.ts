@@ -95,7 +95,7 @@ const seconds = { h: 3600, m: 60, s: 1 } as const;
 
 /**
  * Seconds of `5s`, `10m` or `1h30m0s`, as Go writes durations. The API server checks the bounds
- * (manifests/crds), so this function accepts any value.
+ * (manifests/chart/crds), so this function accepts any value.
  */
 function secondsOf(text: string): number | Wrong {
   const parts = /^(?:(\d{1,5})h)?(?:(\d{1,5})m)?(?:(\d{1,7})s)?$/.exec(text);

@@ -12,8 +12,8 @@ import { Refused, Misuse } from "../terminal/io.ts";
 import type { V1Secret } from "@kubernetes/client-node";
 
 const whereFrom =
-  "check that manifests/crds is applied and the controller runs: kubectl get deployment " +
-  "global-pull-secret-controller -n kube-system";
+  "the controller creates it after 30 s; check that manifests/crds is applied and the controller " +
+  "runs: kubectl get deployment global-pull-secret-controller -n kube-system";
 
 /** Reads the GlobalPullSecret. Throws Refused if it does not exist. */
 export async function readObject(cluster: Cluster): Promise<GlobalPullSecret> {

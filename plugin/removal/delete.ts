@@ -77,8 +77,8 @@ async function deleteOne(
 }
 
 /**
- * Waits until the controller's pods have ended. Without a GlobalPullSecret, a controller that still
- * runs would use default values, and deploy the agents again.
+ * Waits until the controller's pods have ended. A container that restarts without the CRD finds
+ * nothing of the withdrawal. It would use the default policy, and deploy the agents again.
  */
 async function podsEnd(cluster: Cluster, seconds: number, signal: AbortSignal): Promise<boolean> {
   const until = performance.now() + seconds * 1000;

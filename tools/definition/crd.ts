@@ -1,4 +1,4 @@
-/** Reads a CRD of manifests/crds: the schema behind our types, reference pages and checks. */
+/** Reads a CRD of the chart: the schema behind our types, reference pages and checks. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { load } from "js-yaml";

@@ -160,7 +160,7 @@ test("keeps the policy of an object that cannot be read, even after a restart, a
   assert.deepEqual(fake.attemptedSpecs, []);
 });
 
-test("keeps the policy of a deleted object for 30 s, and then creates the object with the defaults", async () => {
+test("keeps the policy of a deleted object for 30 s, and then creates the object with this policy", async () => {
   const fake = new Fake();
   const withdrawn = { ...asks("30%"), managementState: "Withdrawn" } as const;
   fake.object = object(withdrawn);
@@ -179,22 +179,36 @@ test("keeps the policy of a deleted object for 30 s, and then creates the object
   await fake.budget();
   fake.seconds += 30;
   const { policy, again } = await fake.reader.read();
-  assert.deepEqual([policy.managementState, policy.rollout.maxUnavailable], ["Managed", "10%"]);
-  assert.deepEqual([again, fake.attemptedSpecs], [undefined, [undefined]]);
+  assert.deepEqual([policy.managementState, policy.rollout.maxUnavailable], ["Withdrawn", "30%"]);
+  assert.deepEqual([again, fake.attemptedSpecs], [undefined, [withdrawn]]);
 });
 
-test("creates a deleted object again with scope Annotated if this scope was in force", async () => {
-  const delivery = {
-    mode: "CredentialProvider",
-    credentialProvider: { scope: "Annotated" },
+test("creates a deleted object again with the recorded policy after a restart, with scope Annotated and the sources", async () => {
+  const recorded = {
+    delivery: { mode: "CredentialProvider", credentialProvider: { scope: "Annotated" } },
+    protectedRegistries: ["quay.io"],
+    sources: [{ name: "team-a", secretRef: { name: "team-a-pull" } }],
+    ...asks("30%"),
   } as const;
   const fake = new Fake();
-  fake.remembered = { delivery, ...asks("30%") };
+  fake.remembered = recorded;
   for (; fake.seconds < 40; fake.seconds += 10) {
-    const { policy } = await fake.reader.read();
+    const { policy, orphans } = await fake.reader.read();
     assert.deepEqual(policy.agent.delivery, { mode: "CredentialProvider", scope: "Annotated" });
+    assert.deepEqual([policy.sources.length, orphans], [1, []]);
   }
-  assert.deepEqual(fake.attemptedSpecs, [{ delivery }]);
+  assert.deepEqual(fake.attemptedSpecs, [recorded]);
+});
+
+test("creates a deleted object with the policy in force, not with a spec that exceeded the limits", async () => {
+  const fake = new Fake();
+  for (const maxUnavailable of ["30%", "60%"]) {
+    fake.object = object(asks(maxUnavailable));
+    assert.equal(await fake.budget(), "30%");
+  }
+  fake.object = undefined;
+  for (; fake.seconds < 40; fake.seconds += 10) await fake.budget();
+  assert.deepEqual(fake.attemptedSpecs, [{ ...asks("30%"), managementState: "Managed" }]);
 });
 
 test("decides nothing after a start until the earlier policy is known", async () => {
@@ -229,5 +243,5 @@ for (const [status, warnings] of [
     fake.seconds = 60;
     fake.making = undefined;
     assert.equal((await fake.reader.read()).again, undefined);
-    assert.equal(fake.attemptedSpecs.length, 2);
+    assert.deepEqual(fake.attemptedSpecs, [asks("30%"), asks("30%")]);
   });

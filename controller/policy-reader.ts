@@ -1,7 +1,7 @@
 /**
  * Reads the one GlobalPullSecret for each run. The installer creates this object. If it is missing
- * for 30 s, the controller creates it. The controller writes the spec of no other object, so a
- * field that a user removes stays removed.
+ * for 30 s, the controller creates it with the policy in force. The controller writes the spec of
+ * no other object, so a field that a user removes stays removed.
  */
 import type { Logger } from "pino";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
@@ -15,7 +15,6 @@ import type { V1Secret } from "@kubernetes/client-node";
 import {
   inForce,
   readAccepted,
-  scopeToKeep,
   type AcceptedSpec,
   type InForce,
 } from "./policy/policy-in-force.ts";
@@ -41,11 +40,7 @@ type Options = Readonly<{
 
 /**
  * Seconds for which the object must be missing before the controller creates it, and between two
- * attempts. Until then the policy stays the same. Without this time, the controller would create
- * the object before an installer does. Also, if the object is only replaced (`kubectl replace
- * --force`, another CRD), the defaults could restart kubelets in between. And if a user deletes
- * everything, beginning with an object that has `Withdrawn`, the withdrawn credentials must not
- * return.
+ * attempts. Without this time, the controller would create the object before an installer does.
  */
 const missingSeconds = 30;
 
@@ -82,7 +77,10 @@ export function policyReader({ cluster, installed, log, seconds }: Options) {
     }
   }
 
-  /** Creates the object when it has been missing for long enough. */
+  /**
+   * Creates the object when it has been missing for long enough, with the policy in force. The
+   * API server's defaults could restart every kubelet, or end a pause or a withdrawal.
+   */
   async function createdWhenDue(
     accepted: AcceptedSpec | undefined,
   ): Promise<GlobalPullSecret | undefined> {
@@ -95,7 +93,7 @@ export function policyReader({ cluster, installed, log, seconds }: Options) {
           apiVersion: "globalpullsecret.io/v1alpha1",
           kind: "GlobalPullSecret",
           metadata: { name: globalPullSecretName, resourceVersion: newborn },
-          ...scopeToKeep(accepted),
+          ...(accepted && { spec: accepted.spec }),
         },
         { manager: fieldManager, force: false },
       );

@@ -9,7 +9,7 @@ import type {
 import { parseConfig } from "./config.ts";
 import { allowedDefaults, defaults, beyondLimits } from "./defaults.ts";
 import type { DeliveryPolicy, DeliveryMode } from "./policy.ts";
-import { inForce, readAccepted, scopeToKeep, type AcceptedSpec } from "./policy-in-force.ts";
+import { inForce, readAccepted, type AcceptedSpec } from "./policy-in-force.ts";
 import { policyOf } from "./spec.ts";
 import { policyWith } from "./policy.fixture.ts";
 
@@ -277,10 +277,3 @@ for (const [what, flags, spec, expectedMode] of [
       assert.equal(policy.rollout.probationSeconds, 120);
     }
   });
-
-test("passes only scope Annotated to the object that replaces a deleted one", () => {
-  assert.deepEqual(scopeToKeep(remember(scoped)), { spec: { delivery: scoped.delivery } });
-  const all = { mode: "CredentialProvider", credentialProvider: { scope: "All" } } as const;
-  for (const accepted of [undefined, {}, { sources }, { delivery: all }])
-    assert.deepEqual(scopeToKeep(accepted && remember(accepted)), {});
-});

@@ -112,26 +112,15 @@ export function readAccepted(
   }
 }
 
-/**
- * The fields of an object that replaces a deleted one. Scope Annotated stays until a client
- * declares another delivery, because any other delivery gives the credentials to every pod.
- */
-export function scopeToKeep(
-  accepted: AcceptedSpec | undefined,
-): Readonly<{ spec?: GlobalPullSecretSpec }> {
-  const { delivery } = accepted?.spec ?? {};
-  return delivery && isScoped(delivery) ? { spec: { delivery } } : {};
-}
-
 /** Whether only annotated pods get the credentials. Every other delivery serves all pods. */
 const isScoped = ({ mode, credentialProvider }: NonNullable<GlobalPullSecretSpec["delivery"]>) =>
   mode === "CredentialProvider" && credentialProvider?.scope === "Annotated";
 
 /**
- * The sources of a deleted object, if its replacement names no sources, because the deletion of an
- * object must withdraw nothing. We cannot recognize a user who declares an empty list: the API
- * server's default is also an empty list, and an empty list has no field owner
- * (docs/inside/decisions/policy-object.md).
+ * The sources of a deleted object, if another client's object replaces it and names no sources,
+ * because the deletion of an object must withdraw nothing. We cannot recognize a user who declares
+ * an empty list: the API server's default is also an empty list, and an empty list has no field
+ * owner (docs/inside/decisions/policy-object.md).
  */
 function orphaned({ metadata, spec }: GlobalPullSecret, accepted: AcceptedSpec | undefined) {
   const sources = accepted?.spec.sources ?? [];

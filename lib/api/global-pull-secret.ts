@@ -8,8 +8,8 @@ import type { ConditionType } from "./reasons.ts";
 
 /**
  * The policy for the pull secrets of kube-system, and the state of their rollout to every node.
- * There is one object, named cluster. The controller creates it if it is missing for 30 s, and
- * changes no spec.
+ * There is one object, named cluster. If it is missing for 30 s, the controller creates it with the
+ * policy in force. The controller changes no spec.
  */
 export type GlobalPullSecret = Readonly<{
   /** globalpullsecret.io/v1alpha1. */
@@ -19,8 +19,7 @@ export type GlobalPullSecret = Readonly<{
   metadata: V1ObjectMeta;
   /**
    * The policy. A change takes effect within seconds. Every field has a default, so reading the
-   * object shows the whole policy. Deleting the object restores the defaults, except scope
-   * Annotated, and never withdraws anything.
+   * object shows the whole policy. Deleting the object does not change the policy.
    */
   spec?: GlobalPullSecretSpec;
   /**
@@ -32,8 +31,7 @@ export type GlobalPullSecret = Readonly<{
 
 /**
  * The policy. A change takes effect within seconds. Every field has a default, so reading the
- * object shows the whole policy. Deleting the object restores the defaults, except scope Annotated,
- * and never withdraws anything.
+ * object shows the whole policy. Deleting the object does not change the policy.
  */
 export type GlobalPullSecretSpec = Readonly<{
   /**

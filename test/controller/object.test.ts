@@ -151,31 +151,29 @@ async function withoutExtra(): Promise<void> {
   await kubectl("delete", "secret,role,rolebinding", "team-a-pull", ...here);
 }
 
-test("recreates a deleted object with the defaults, and keeps each source's entries until the source's Secret is deleted", async (t) => {
+test("recreates a deleted object with the policy in force, and keeps the sources of an object that another client replaces", async (t) => {
   t.after(withoutExtra);
   await withExtra();
   const before = await plane.published(on);
   await kubectl("delete", "gps", "cluster");
   await until("the object is there again", isThere);
-  assert.equal((await object()).spec?.rollout?.maxUnavailable, "10%");
-  await plane.untilEvent(on, "AcceptedWithWarnings", "GPS315 team-a:");
-  assert.deepEqual(await plane.published(on), before);
-  // When another field of spec changes, the entries of the sources stay. When a source's Secret is
-  // deleted, the controller removes the entries of this source.
-  await kubectl(
-    "patch",
-    "gps",
-    "cluster",
-    "--type=merge",
-    "-p",
-    '{"spec":{"rollout":{"maxUnavailable":"100%"}}}',
+  const { spec } = await object();
+  assert.equal(spec?.rollout?.maxUnavailable, "100%");
+  assert.deepEqual(
+    spec.sources?.map(({ name }) => name),
+    ["team-a"],
   );
+  assert.deepEqual(await plane.published(on), before);
+  // Another client's object names no sources. When a source's Secret is then deleted, the
+  // controller removes the entries of this source.
+  await kubectl("delete", "gps", "cluster");
+  await steer(on, "100%");
+  await plane.untilEvent(on, "AcceptedWithWarnings", "GPS315 team-a:");
   await plane.declare(on, content("two"));
   await until("the change is delivered", () =>
     documented(Buffer.from("robot:two").toString("base64")),
   );
   assert.ok(await documented("extra.example"));
-  await steer(on, "100%");
   await kubectl("delete", "secret", "team-a-pull", "-n", "kube-system");
   await until("the entries are removed", async () => !(await documented("extra.example")));
 });

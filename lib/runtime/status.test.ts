@@ -12,8 +12,8 @@ const object = (uid = "u"): GlobalPullSecret => ({
   metadata: { name: "cluster", uid },
 });
 const status = (inForce: number): GlobalPullSecretStatus => ({ revision: { inForce } });
-const refusal = (code: number) =>
-  new ApiError({ status: code, reason: "No", method: "PATCH", path: "/x" });
+const refusal = (code: number, denied = false) =>
+  new ApiError({ status: code, reason: "No", method: "PATCH", path: "/x", denied });
 
 /**
  * An API server that first fails with these errors and then accepts statuses. The writer's pauses
@@ -109,11 +109,13 @@ test("reports a failed write, and retries it with growing pauses and the current
   assert.ok((pauses[1]?.milliseconds ?? 0) >= 1000);
 });
 
-for (const code of [404, 409])
+for (const code of [404, 409]) {
   test(`gives up a status if its object is gone or was replaced (${code}), and writes the whole next status`, async () => {
-    const { writer, sent, failed, flush } = bench(refusal(code));
+    const { writer, sent, failed, pauses, flush } = bench(refusal(code));
     writer.write(object(), status(1));
     await flush();
+    assert.equal(pauses[0]?.milliseconds, 1000);
+    pauses[0]?.end();
     await writer.idle();
     assert.deepEqual(failed, []);
     writer.write(object("another"), status(1));
@@ -123,6 +125,37 @@ for (const code of [404, 409])
       ["u", "another"],
     );
   });
+
+  test(`writes the status of a new object that is queued while the old object's write fails (${code})`, async () => {
+    const { writer, sent, failed, pauses, flush } = bench(refusal(code));
+    writer.write(object(), status(1));
+    writer.write(object("another"), status(2));
+    await flush();
+    pauses[0]?.end();
+    await flush();
+    assert.deepEqual(
+      sent.map(({ uid, revision }) => [uid, revision]),
+      [
+        ["u", 1],
+        ["another", 2],
+      ],
+    );
+    assert.deepEqual(failed, []);
+  });
+
+  test(`reports a denial by a webhook (${code}), and retries the status`, async () => {
+    const { writer, sent, failed, pauses, flush } = bench(refusal(code, true));
+    writer.write(object(), status(1));
+    await flush();
+    assert.equal(failed.length, 1);
+    pauses[0]?.end();
+    await flush();
+    assert.deepEqual(
+      sent.map(({ revision }) => revision),
+      [1, 1],
+    );
+  });
+}
 
 const shown: readonly (readonly [
   what: string,

@@ -105,11 +105,10 @@ export function statusWriter<T extends Reported<Status>, Status>({
         if (waiting === next) waiting = undefined;
         await pause(pauseMilliseconds);
       } catch (error) {
-        if (error instanceof ApiError && (error.status === 404 || error.status === 409)) {
-          // The object is gone, was replaced, or another controller writes it. The next run will
-          // show which of these is true.
-          latest = waiting = undefined;
-          return;
+        if (isStale(error)) {
+          if (waiting === next) latest = waiting = undefined;
+          await pause(pauseMilliseconds);
+          continue;
         }
         failures += 1;
         failed(error as Error);
@@ -139,6 +138,13 @@ export function statusWriter<T extends Reported<Status>, Status>({
     idle: async () => worker,
   };
 }
+
+/**
+ * True if the object is gone, was replaced, or another controller writes it. The next run will show
+ * which of these is true. A webhook that denies the write can choose the same HTTP status.
+ */
+const isStale = (error: unknown): boolean =>
+  error instanceof ApiError && [404, 409].includes(error.status) && !error.isDenial;
 
 const isNewer = (object: V1ObjectMeta, other: V1ObjectMeta): boolean =>
   BigInt(object.resourceVersion ?? 0) > BigInt(other.resourceVersion ?? 0);

@@ -33,7 +33,10 @@ test("`status -o json` prints the object without managedFields", async () => {
 test("explains how to create the object if it does not exist", async () => {
   const { code, err } = await call(["status"]);
   assert.equal(code, 1);
-  assert.match(err, /^globalpullsecret\/cluster: not found; check that manifests\/crds is applied/);
+  assert.match(
+    err,
+    /^globalpullsecret\/cluster: not found; the controller creates it after 30 s; check that manifests\/crds is applied/,
+  );
 });
 
 test("`status --watch` prints a line to a pipe for each change, until it is interrupted", async () => {

@@ -122,6 +122,7 @@ test("law: creates the object only after 30 s without an object, and never chang
       async (steps) => {
         const fake = new Fake();
         let missing: number | undefined;
+        let isKnown = false;
         for (const { seconds, shows } of steps) {
           fake.seconds += seconds;
           const shown = { object: object({}), nothing: undefined, "no CRD": refusal(404) };
@@ -129,8 +130,10 @@ test("law: creates the object only after 30 s without an object, and never chang
           const isMissing = shows === "nothing" || shows === "no CRD";
           missing = isMissing ? (missing ?? fake.seconds) : undefined;
           const before = fake.attemptedSpecs.length;
-          await fake.reader.read();
+          const isRefused = shows === "error" && !isKnown;
+          await (isRefused ? assert.rejects(fake.budget(), / 500 /) : fake.budget());
           const isDue = missing !== undefined && fake.seconds - missing >= 30;
+          isKnown ||= isDue || shows === "object";
           assert.equal(fake.attemptedSpecs.length - before, isDue ? 1 : 0);
           if (isDue) missing = undefined;
         }
@@ -219,6 +222,20 @@ test("decides nothing after a start until the earlier policy is known", async ()
   fake.remembered = asks("30%");
   assert.equal(await fake.budget(), "30%");
 });
+
+for (const status of [0, 403, 500, 504])
+  test(`decides nothing while no policy is recorded and the API server answers ${status} to the read of the object`, async () => {
+    const fake = new Fake();
+    for (; fake.seconds < 100; fake.seconds += 10) {
+      fake.object = refusal(status);
+      await assert.rejects(fake.budget(), fake.object);
+    }
+    assert.deepEqual(fake.attemptedSpecs, []);
+    fake.object = object({ managementState: "Withdrawn" });
+    assert.equal((await fake.reader.read()).policy.managementState, "Withdrawn");
+    fake.object = refusal(status);
+    assert.equal((await fake.reader.read()).policy.managementState, "Withdrawn");
+  });
 
 for (const [status, warnings] of [
   [403, 1],

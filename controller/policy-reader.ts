@@ -46,7 +46,8 @@ const missingSeconds = 30;
 
 /**
  * Reads the policy. While the object does not exist or cannot be read, the policy stays the same.
- * Rejects only while the earlier policy is not known after a start.
+ * If no policy is known, a missing object or CRD means the defaults, but an object that cannot be
+ * read can be paused or withdrawn. So then the read rejects.
  */
 export function policyReader({ cluster, installed, log, seconds }: Options) {
   let last: InForce | undefined;
@@ -54,7 +55,7 @@ export function policyReader({ cluster, installed, log, seconds }: Options) {
 
   async function read(): Promise<PolicyReading> {
     const accepted = last === undefined ? await remembered() : last.accepted;
-    const object = (await present()) ?? (await createdWhenDue(accepted));
+    const object = (await present(accepted)) ?? (await createdWhenDue(accepted));
     last = inForce(installed, object, accepted);
     const again =
       missingSince === undefined
@@ -63,7 +64,9 @@ export function policyReader({ cluster, installed, log, seconds }: Options) {
     return { ...last, object, again };
   }
 
-  async function present(): Promise<GlobalPullSecret | undefined> {
+  async function present(
+    accepted: AcceptedSpec | undefined,
+  ): Promise<GlobalPullSecret | undefined> {
     try {
       const object = await cluster.get<GlobalPullSecret>(globalPullSecretPath);
       missingSince = object === undefined ? (missingSince ?? seconds()) : undefined;
@@ -73,6 +76,7 @@ export function policyReader({ cluster, installed, log, seconds }: Options) {
       // object exists.
       const isMissing = error instanceof ApiError && error.status === 404;
       missingSince = isMissing ? (missingSince ?? seconds()) : undefined;
+      if (!isMissing && accepted === undefined) throw error;
       return undefined;
     }
   }

@@ -80,7 +80,7 @@ export function watchPolicy(
         { error: error.message },
         undefinedHere
           ? "the CRD of GlobalPullSecret is missing, so the policy stays as it is; apply manifests/crds"
-          : "GlobalPullSecret cannot be watched; the policy stays as last read",
+          : "GlobalPullSecret cannot be watched; it will be retried",
       );
     },
   });

@@ -39,9 +39,10 @@ export type InForce = Readonly<{
 }>;
 
 /**
- * Decides the policy in force. `declared` is undefined if the object does not exist or cannot be
- * read: the policy then stays the same. So if the object or its CRD is deleted, nothing is
- * withdrawn, no pause and no withdrawal ends, and no more pods get a credential.
+ * Decides the policy in force. `declared` is undefined if the object does not exist, or cannot be
+ * read after a policy was accepted. The policy then stays the same. So if the object or its CRD is
+ * deleted, nothing is withdrawn, no pause and no withdrawal ends, and no more pods get a
+ * credential.
  */
 export function inForce(
   installed: Installed,

@@ -8,6 +8,7 @@ import {
   readBounded,
   writePrivate,
   type Io,
+  type ScreenIo,
   unexpectedLine,
   errTo,
 } from "./terminal/io.ts";
@@ -32,7 +33,7 @@ function isPiped(): boolean {
   }
 }
 
-function liveTerminal(): Io["live"] {
+function liveTerminal(): ScreenIo["live"] {
   const { columns } = terminalOf(process.stderr, process.env) ?? {};
   const write = (text: string) => void process.stderr.write(text);
   return columns === undefined ? undefined : { columns, write };

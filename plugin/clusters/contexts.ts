@@ -5,7 +5,7 @@
 import type { ClusterProfile } from "#api/cluster-profile.ts";
 import { contextAnnotation } from "#contract/joined.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { Misuse, Refused, type Io, type Reach } from "../terminal/io.ts";
+import { Misuse, Refused, type ClusterIo, type Reach } from "../terminal/io.ts";
 import { clusterId, idOf, joinedIn } from "./profile.ts";
 
 /**
@@ -23,7 +23,7 @@ export async function routesTo(
   host: Cluster,
   names: readonly string[],
   how: Reach,
-  io: Io,
+  io: ClusterIo,
 ): Promise<readonly Route[]> {
   const joined = await joinedIn(host);
   const joinedNames = joined.map(({ metadata }) => metadata.name ?? "");
@@ -40,7 +40,7 @@ function routeTo(
   profile: ClusterProfile,
   contexts: ReadonlySet<string>,
   how: Reach,
-  io: Io,
+  io: ClusterIo,
 ): Route {
   const name = profile.metadata.name ?? "";
   const asJoined = profile.metadata.annotations?.[contextAnnotation] ?? name;

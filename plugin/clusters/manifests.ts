@@ -2,7 +2,7 @@
 import { Buffer, isUtf8 } from "node:buffer";
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { Misuse, Refused, type Io } from "../terminal/io.ts";
+import { Misuse, Refused, type FileIo } from "../terminal/io.ts";
 
 export type Manifest = Readonly<{
   apiVersion: string;
@@ -23,7 +23,10 @@ const suffix = /\.(?:ya?ml|json)$/;
  * namespaces come first, because other objects need them. Throws Misuse for a file that cannot be
  * read, and Refused for a document that is not a manifest. Errors never quote a file's text.
  */
-export async function readManifests(path: string, io: Io): Promise<readonly Manifest[]> {
+export async function readManifests(
+  path: string,
+  io: Pick<FileIo, "read" | "documents">,
+): Promise<readonly Manifest[]> {
   const all: Manifest[] = [];
   for (const file of filesOf(path)) {
     const bytes = await io.read(file, longest);
@@ -44,7 +47,11 @@ function filesOf(path: string): readonly string[] {
   return names.toSorted().map((name) => join(path, name));
 }
 
-async function documentsOf(file: string, bytes: Uint8Array, io: Io): Promise<readonly unknown[]> {
+async function documentsOf(
+  file: string,
+  bytes: Uint8Array,
+  io: Pick<FileIo, "documents">,
+): Promise<readonly unknown[]> {
   // Decoding would replace invalid bytes by another character, and we would apply this character.
   if (!isUtf8(bytes)) throw new Refused(`${file}: is not UTF-8`);
   try {

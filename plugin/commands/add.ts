@@ -7,7 +7,7 @@ import { peekObject, sourceSecret } from "../cluster/object.ts";
 import { rewrite } from "../document/rewrite.ts";
 import { protectionOf } from "../document/verdict.ts";
 import { command } from "../terminal/command.ts";
-import { Misuse, Refused, type Io } from "../terminal/io.ts";
+import { Misuse, Refused, type FileIo, type ScreenIo } from "../terminal/io.ts";
 import { registry } from "../document/operands.ts";
 
 /** Maximum number of bytes of a password. A Secret has at most 1 MiB for all entries together. */
@@ -66,7 +66,7 @@ function wrongUser(username: string): string | undefined {
 /**
  * Asks on the terminal. Throws Misuse if there is no terminal, and Refused if the user gives up.
  */
-async function promptPassword(io: Io): Promise<string> {
+async function promptPassword(io: ScreenIo): Promise<string> {
   if (io.askPassword === undefined)
     throw new Misuse(
       "--password-stdin: is missing; other users can see a password in a command line",
@@ -83,7 +83,7 @@ async function promptPassword(io: Io): Promise<string> {
  * Reads the password from standard input, without the line break at its end. Throws Misuse if the
  * input is not text.
  */
-async function readPassword(io: Io): Promise<string> {
+async function readPassword(io: FileIo): Promise<string> {
   const bytes = await io.read("-", longestPassword);
   // We check the length before the encoding, because the input can be cut in the middle of a
   // character, and half a character is not UTF-8.

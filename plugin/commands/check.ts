@@ -25,7 +25,7 @@ import {
 import { logInToAll, type LoginOutcome } from "../login/login.ts";
 import { columns, outputFlag, print } from "../terminal/output.ts";
 import { command } from "../terminal/command.ts";
-import { Refused, type Io, type Reach } from "../terminal/io.ts";
+import { Refused, type ClusterIo, type ScreenIo, type Reach } from "../terminal/io.ts";
 import { paintFor } from "../terminal/paint.ts";
 
 /** A problem or a warning as `-o json` prints it. */
@@ -170,7 +170,7 @@ function annotations(
 
 const failures: ReadonlySet<LoginOutcome["answer"]> = new Set(["refuses", "unreachable"]);
 
-async function ofCluster(how: Reach, source: string | undefined, io: Io) {
+async function ofCluster(how: Reach, source: string | undefined, io: ClusterIo) {
   const cluster = await io.reach(how);
   const object = await peekObject(cluster);
   const { secret } = sourceSecret(object, source);
@@ -199,7 +199,7 @@ const inks = {
   notAsked: "faint",
 } as const;
 
-function lines({ registries }: Answer, { terminal }: Pick<Io, "terminal">): string[] {
+function lines({ registries }: Answer, { terminal }: ScreenIo): string[] {
   const count = registries.length;
   const paint = paintFor(terminal);
   const asked = registries.flatMap(({ registry, answer, why = "" }) =>

@@ -18,7 +18,14 @@ import { isScoped } from "../show/status.ts";
 import { explainObject, orderOf, type Explained } from "../show/explanation.ts";
 import { age, columns, outputFlag, print, type Format } from "../terminal/output.ts";
 import { command } from "../terminal/command.ts";
-import { Misuse, Refused, type ExitCode, type Io, type Reach } from "../terminal/io.ts";
+import {
+  Misuse,
+  Refused,
+  type ExitCode,
+  type FileIo,
+  type Io,
+  type Reach,
+} from "../terminal/io.ts";
 import { paintFor, type Paint } from "../terminal/paint.ts";
 
 /**
@@ -120,7 +127,7 @@ async function explainImage(
   return 0;
 }
 
-async function readWhole(file: string, expectedFile: string, io: Io): Promise<Uint8Array> {
+async function readWhole(file: string, expectedFile: string, io: FileIo): Promise<Uint8Array> {
   const bytes = await io.read(file, longestFile);
   if (bytes.length > longestFile)
     throw new Misuse(`${file}: longer than 16 MiB; give ${expectedFile}`);
@@ -128,7 +135,7 @@ async function readWhole(file: string, expectedFile: string, io: Io): Promise<Ui
 }
 
 /** The pods and workloads in a file of manifests. Throws Misuse if there are none. */
-async function manifestsIn(file: string, io: Io): Promise<PodOwner[]> {
+async function manifestsIn(file: string, io: FileIo): Promise<PodOwner[]> {
   const bytes = await readWhole(file, "a manifest", io);
   // We drop the parser's error, because it can quote the file.
   const documents = await io.documents(Buffer.from(bytes).toString("utf8")).catch(() => []);

@@ -14,7 +14,7 @@ import { peekObject } from "../cluster/object.ts";
 import { nodeRows, type NodeRow, type ProbeEvent } from "../show/nodes.ts";
 import { age, columns, home, outputFlag, print } from "../terminal/output.ts";
 import { command } from "../terminal/command.ts";
-import type { Io } from "../terminal/io.ts";
+import type { ScreenIo } from "../terminal/io.ts";
 import { paintFor, type Paint } from "../terminal/paint.ts";
 
 export const nodes = command(
@@ -114,7 +114,7 @@ function table(
   shown: readonly NodeRow[],
   all: readonly NodeRow[],
   desired: number,
-  io: Io,
+  io: ScreenIo,
 ): string[] {
   const ready = all.filter((row) => row.ready).length;
   const more = desired - all.length;
@@ -136,7 +136,7 @@ const pauseMilliseconds = 1000;
 async function watchNodes(
   cluster: Cluster,
   select: (all: readonly NodeRow[]) => readonly NodeRow[],
-  io: Io,
+  io: ScreenIo,
 ): Promise<void> {
   const { signal } = io;
   const informer = new CollectionInformer(trimPod);

@@ -34,7 +34,14 @@ import { longestManifest, sealableFrom } from "../seal/sealable.ts";
 import { judge } from "../seal/verdict.ts";
 import { columns, textOf } from "../terminal/output.ts";
 import { command } from "../terminal/command.ts";
-import { Misuse, Refused, type Io, type Reach } from "../terminal/io.ts";
+import {
+  Misuse,
+  Refused,
+  type ClusterIo,
+  type FileIo,
+  type Reach,
+  type ScreenIo,
+} from "../terminal/io.ts";
 
 type Given = Readonly<{ cluster: string; file: string }>;
 
@@ -168,7 +175,7 @@ export const seal = command(
   },
 );
 
-async function readAll(files: readonly Given[], io: Io): Promise<Record<string, Certificate>> {
+async function readAll(files: readonly Given[], io: FileIo): Promise<Record<string, Certificate>> {
   const certificates: Record<string, Certificate> = {};
   const now = new Date();
   for (const { cluster: name, file } of files) {
@@ -193,7 +200,7 @@ type How = Reach &
  * Fetches the certificates of the named clusters, or of all joined clusters, through the caller's
  * own contexts.
  */
-async function fetchAll(how: How, io: Io): Promise<readonly Fetched[]> {
+async function fetchAll(how: How, io: ClusterIo): Promise<readonly Fetched[]> {
   const routes = await routesTo(await io.reach(how), how.cluster, how, io);
   const controller = { namespace: how["controller-namespace"], name: how["controller-name"] };
   const now = new Date();
@@ -294,7 +301,7 @@ function printStates(
   directory: string,
   fileCertificates: Readonly<Record<string, Certificate>>,
   fetched: readonly Fetched[],
-  io: Io,
+  io: ScreenIo,
 ): 0 | 1 {
   const unknown = fetched.filter((entry) => "why" in entry);
   for (const { cluster: name, why } of unknown) io.err(`${name}: ${why}`);

@@ -5,7 +5,7 @@ import { clusterFlags } from "../cluster/flags.ts";
 import { followObject, readObject } from "../cluster/object.ts";
 import { headline, statusLines, type Screen } from "../show/status.ts";
 import { command } from "../terminal/command.ts";
-import type { Io } from "../terminal/io.ts";
+import type { ScreenIo } from "../terminal/io.ts";
 import { home, outputFlag, print } from "../terminal/output.ts";
 import { paintFor } from "../terminal/paint.ts";
 
@@ -65,7 +65,7 @@ function withoutFields(object: GlobalPullSecret): GlobalPullSecret {
   return { ...object, metadata };
 }
 
-function show(object: GlobalPullSecret | undefined, screen: Screen, io: Io): undefined {
+function show(object: GlobalPullSecret | undefined, screen: Screen, io: ScreenIo): undefined {
   if (object === undefined) {
     io.err("globalpullsecret/cluster: not found");
     return;

@@ -15,7 +15,7 @@ import { judgeServed, type PresentSource, type Served } from "../show/presence.t
 import { expectedSeconds } from "../show/expected.ts";
 import { command } from "../terminal/command.ts";
 import { liveLine } from "../terminal/live.ts";
-import type { ExitCode, Io } from "../terminal/io.ts";
+import type { ExitCode, ScreenIo } from "../terminal/io.ts";
 
 export const wait = command(
   {
@@ -65,7 +65,7 @@ const withdrawn: Served = {
 export async function untilServed(
   cluster: Cluster,
   { timeout, present, deleted = false, notWithdrawn }: Waiting,
-  io: Io,
+  io: ScreenIo,
 ): Promise<ExitCode> {
   let last: Served | undefined;
   const live = liveLine(io.live, io.err);
@@ -96,7 +96,7 @@ export async function untilServed(
 async function presentVersions(
   cluster: Cluster,
   name: string | undefined,
-  io: Io,
+  io: ScreenIo,
 ): Promise<readonly PresentSource[]> {
   const object = await peekObject(cluster);
   const sources = name === undefined ? sourceSecrets(object) : [sourceSecret(object, name)];

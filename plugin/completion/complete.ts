@@ -11,7 +11,7 @@ import type { V1Secret } from "@kubernetes/client-node";
 import { additionalSecretName } from "#contract/names.ts";
 import { redactKey } from "#pullsecret/problems/keypath.ts";
 import { peekObject, secretPath, sourceSecret } from "../cluster/object.ts";
-import type { Io } from "../terminal/io.ts";
+import type { ClusterIo } from "../terminal/io.ts";
 
 type Candidate = readonly [text: string, what: string];
 
@@ -137,7 +137,7 @@ const seconds = 3;
 export async function othersFor(
   commands: Readonly<Record<string, Command>>,
   words: readonly string[],
-  io: Io,
+  io: ClusterIo,
 ): Promise<readonly string[]> {
   try {
     if (words.at(-2) === "--context") return await io.contexts(givenValue(words, "kubeconfig"));
@@ -151,7 +151,7 @@ export async function othersFor(
  * The registries in the source's Secret, without keys that contain a credential. Empty if the
  * caller is not allowed to read the Secret.
  */
-async function registriesFor(words: readonly string[], io: Io): Promise<readonly string[]> {
+async function registriesFor(words: readonly string[], io: ClusterIo): Promise<readonly string[]> {
   const cluster = await io.reach({
     kubeconfig: givenValue(words, "kubeconfig"),
     context: givenValue(words, "context"),

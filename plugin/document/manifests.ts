@@ -3,7 +3,7 @@
  */
 import { Buffer } from "node:buffer";
 import { secretKeys } from "#contract/names.ts";
-import type { Io } from "../terminal/io.ts";
+import type { FileIo } from "../terminal/io.ts";
 
 export type FoundDocument = Readonly<{
   /** Names the file, and the object in it. */
@@ -37,7 +37,7 @@ type Target = Readonly<{ template?: Readonly<{ data?: Readonly<Record<string, un
 export async function documentsIn(
   file: string,
   bytes: Uint8Array,
-  io: Pick<Io, "documents">,
+  io: Pick<FileIo, "documents">,
 ): Promise<readonly FoundDocument[]> {
   const text = Buffer.from(bytes).toString("utf8");
   const documents = (await manifestsIn(text, io)).flatMap((manifest) =>
@@ -46,7 +46,7 @@ export async function documentsIn(
   return documents.length > 0 ? documents : [{ name: file, bytes, isTemplate: false }];
 }
 
-async function manifestsIn(text: string, io: Pick<Io, "documents">): Promise<Manifest[]> {
+async function manifestsIn(text: string, io: Pick<FileIo, "documents">): Promise<Manifest[]> {
   // Does not give a file without `kind` to the YAML reader, which needs seconds for a pull secret
   // of 1 MiB.
   if (!/^[ \t]*["']?kind["']?[ \t]*:/m.test(text) && !/"kind"\s*:/.test(text)) return [];

@@ -13,7 +13,7 @@ import { helpOf } from "#contract/help.ts";
 import { sourceIds } from "#contract/names.ts";
 import { findProtected } from "#pullsecret/merge/protect.ts";
 import { formatProblem, problem, type Problem } from "#pullsecret/problems/problems.ts";
-import { Refused, type Io } from "../terminal/io.ts";
+import { Refused, type FileIo } from "../terminal/io.ts";
 
 export type DocumentVerdict =
   | Readonly<{ ok: true; document: string; entries: number; warnings: readonly Problem[] }>
@@ -28,7 +28,7 @@ type Files = Readonly<{ original: string | undefined; additional: string }>;
 export async function judge(
   files: Files,
   policy: MergePolicy,
-  io: Pick<Io, "read">,
+  io: Pick<FileIo, "read">,
 ): Promise<DocumentVerdict> {
   const sources: MergeSource[] = [];
   const problems: Problem[] = [];

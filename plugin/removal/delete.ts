@@ -5,7 +5,7 @@ import { namespace } from "#contract/names.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { fieldManager } from "#kube/client/ownership.ts";
 import { collections, globalPullSecretPath, owned } from "#kube/client/paths.ts";
-import { Refused, type Io } from "../terminal/io.ts";
+import { Refused, type ScreenIo } from "../terminal/io.ts";
 import { definition, deployment, installation, type InstalledObject } from "./objects.ts";
 import type { ReadyReason } from "#api/reasons.ts";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
@@ -100,7 +100,7 @@ type Giving = Readonly<{ seconds: number; live: Live }>;
 /** Withdraws and waits. Returns at once if the controller and its objects are already deleted. */
 export async function giveBack(
   cluster: Cluster,
-  { seconds, signal, live }: Pick<Io, "signal"> & Giving,
+  { seconds, signal, live }: Pick<ScreenIo, "signal"> & Giving,
 ): Promise<Answer> {
   const [controller, defined] = await Promise.all([
     isThere(cluster, deployment.path),

@@ -8,7 +8,7 @@ import {
   secretType,
 } from "#contract/names.ts";
 import { protectionOf, verdictOn } from "../document/verdict.ts";
-import { Refused, type Io } from "../terminal/io.ts";
+import { Refused, type FileIo, type ScreenIo } from "../terminal/io.ts";
 
 /** A Secret before we seal it: its keys with their bytes, and its public parts. */
 export type Sealable = Readonly<{
@@ -39,7 +39,7 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 export async function sealableFrom(
   bytes: Uint8Array,
   place: Place | undefined,
-  io: Pick<Io, "err" | "documents">,
+  io: Pick<ScreenIo, "err"> & Pick<FileIo, "documents">,
 ): Promise<Sealable> {
   const manifest = await manifestIn(bytes, io);
   const sealable = manifest === undefined ? ofDocument(bytes) : ofManifest(manifest, place);
@@ -67,7 +67,7 @@ const ofDocument = (bytes: Uint8Array): Sealable => ({
  */
 async function manifestIn(
   bytes: Uint8Array,
-  io: Pick<Io, "documents">,
+  io: Pick<FileIo, "documents">,
 ): Promise<Fields | undefined> {
   if (!isUtf8(bytes) || bytes.length > longestManifest) return undefined;
   const all = await io.documents(Buffer.from(bytes).toString("utf8")).catch(() => []);

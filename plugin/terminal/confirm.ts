@@ -3,7 +3,7 @@ import { createInterface, type Interface } from "node:readline";
 import { Writable } from "node:stream";
 import { escape } from "#pullsecret/problems/keypath.ts";
 import { toggle } from "#contract/values.ts";
-import { Misuse, Refused, type Io } from "./io.ts";
+import { Misuse, Refused, type ScreenIo } from "./io.ts";
 
 /**
  * Asks a question on standard error, because standard output might go to a file. Only `y` and `yes`
@@ -60,7 +60,11 @@ export const yesFlag = {
  * Returns if `--yes` is given, or after a person has agreed. Throws Refused if the person does not
  * agree, and Misuse if standard input is not a terminal.
  */
-export async function agree(yes: boolean, question: string, io: Io): Promise<void> {
+export async function agree(
+  yes: boolean,
+  question: string,
+  io: Pick<ScreenIo, "confirm">,
+): Promise<void> {
   if (yes) return;
   if (io.confirm === undefined)
     throw new Misuse("--yes: is missing; it is needed if standard input is not a terminal");

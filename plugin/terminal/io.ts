@@ -6,7 +6,8 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { escape } from "#pullsecret/problems/keypath.ts";
 import type { EventEmitter } from "node:events";
 
-export type Io = Readonly<{
+/** Files and standard input. */
+export type FileIo = Readonly<{
   /**
    * The bytes of a file, or of standard input for `-`. Reads at most `limit` + 1 bytes. Throws
    * Misuse.
@@ -18,10 +19,18 @@ export type Io = Readonly<{
    * Whether standard input is a pipe or a file. If it is, the user probably wants us to read it.
    */
   piped: boolean;
+  /** The documents of a YAML text. Throws if the text is not YAML. The error can quote the text. */
+  documents(text: string): Promise<readonly unknown[]>;
+}>;
+
+/** What the user sees, and how the user answers. */
+export type ScreenIo = Readonly<{
   /** Prints the text unchanged. Callers must escape text of other programs. `print` does this. */
   out(text: string): void;
   /** Prints one line on standard error. Escapes the text, so that it cannot fool a terminal. */
   err(line: string): void;
+  /** The value as YAML, to print it. */
+  yaml(value: unknown): Promise<string>;
   /** Asks a yes-or-no question. Undefined if standard input is not a terminal. */
   confirm: ((question: string) => Promise<boolean>) | undefined;
   /**
@@ -33,29 +42,26 @@ export type Io = Readonly<{
   terminal: Terminal | undefined;
   /** The terminal for a live line. Undefined if standard error is not a terminal. */
   live: LiveTerminal | undefined;
-  /** Throws Misuse if the kubeconfig cannot be used. */
-  reach(how: Reach): Promise<Cluster>;
-  /**
-   * The cluster's address and certificate authority, with which another program can connect. Throws
-   * Misuse like `reach`.
-   */
-  place(how: Reach): Promise<ServerAddress>;
-  /** Names of the kubeconfig's contexts. Throws Misuse if the kubeconfig cannot be used. */
-  contexts(kubeconfig: string | undefined): Promise<readonly string[]>;
-  /**
-   * The namespace of the kubeconfig's context. `default` if the context has no namespace. Throws
-   * Misuse like `reach`.
-   */
-  namespace(how: Reach): Promise<string>;
-  yaml(value: unknown): Promise<string>;
-  /** The documents of a YAML text. Throws if the text is not YAML. The error can quote the text. */
-  documents(text: string): Promise<readonly unknown[]>;
   /**
    * Aborts on Ctrl-C. After code has read this property, Ctrl-C no longer ends the process by
    * itself, so pass this signal to everything that you wait for.
    */
   signal: AbortSignal;
 }>;
+
+/** The clusters of the kubeconfig. Each function throws Misuse if the kubeconfig cannot be used. */
+export type ClusterIo = Readonly<{
+  reach(how: Reach): Promise<Cluster>;
+  /** The cluster's address and certificate authority, with which another program can connect. */
+  place(how: Reach): Promise<ServerAddress>;
+  /** Names of the kubeconfig's contexts. */
+  contexts(kubeconfig: string | undefined): Promise<readonly string[]>;
+  /** The namespace of the kubeconfig's context. `default` if the context has no namespace. */
+  namespace(how: Reach): Promise<string>;
+}>;
+
+/** Everything that a command can use. A function takes only the part that it uses. */
+export type Io = FileIo & ScreenIo & ClusterIo;
 
 export type Terminal = Readonly<{ columns: number; colour: boolean }>;
 

@@ -1,7 +1,7 @@
 /** Prints a value as text for people, or as JSON or YAML of a stable shape. */
 import { oneOf } from "#contract/values.ts";
 import { escape } from "#pullsecret/problems/keypath.ts";
-import type { Io } from "./io.ts";
+import type { ScreenIo } from "./io.ts";
 
 /**
  * Moves the cursor to the top left and erases the screen below it. Redrawing in this way does not
@@ -28,7 +28,7 @@ export async function print<T>(
   format: Format,
   value: T,
   lines: (value: T) => readonly string[],
-  io: Pick<Io, "out" | "yaml">,
+  io: Pick<ScreenIo, "out" | "yaml">,
 ): Promise<void> {
   if (format === "json") io.out(`${JSON.stringify(value, undefined, 2)}\n`);
   else if (format === "yaml") io.out(await io.yaml(value));

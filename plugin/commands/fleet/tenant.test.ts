@@ -1,14 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { loadDocuments } from "#kube/yaml.ts";
-import type { Io } from "#plugin/terminal/io.ts";
-import { tenant } from "./tenant.ts";
+import { call } from "#plugin/fake.fixture.ts";
 
 async function printed(name: string): Promise<string> {
-  let text = "";
-  const io = { out: (more: string) => void (text += more) } as unknown as Io;
-  assert.equal(await tenant.run("tenant", [name], io), 0);
-  return text;
+  const { code, out } = await call(["fleet tenant", name]);
+  assert.equal(code, 0);
+  return out;
 }
 
 test("writes any name of a tenant's namespace as text into the manifest", async () => {

@@ -5,6 +5,7 @@ import type { V1Secret } from "@kubernetes/client-node";
 import { FakeApi } from "#test/harness/api/api.ts";
 import { directly } from "#test/harness/api/direct.ts";
 import { ApiError } from "./client/api-error.ts";
+import type { Cluster } from "./client/cluster.ts";
 import { fieldManager, otherManager } from "./client/ownership.ts";
 import { collections } from "./client/paths.ts";
 import { Contested, contested } from "./contested-client.ts";
@@ -103,6 +104,16 @@ test("counts neither dry runs nor writes that failed", async () => {
   assert.equal(api.object<V1Secret>(path)?.data?.["key"], "ours");
 });
 
+test("does not count applies of a status, which the writer of the status limits", async () => {
+  let sent = 0;
+  const raw = { apply: async () => void (sent += 1) } as unknown as Cluster;
+  const { cluster, listContests } = contested(raw);
+  for (let times = 0; times < 30; times++)
+    await cluster.apply(`${path}/status`, { metadata: { name: "one" }, status: {} }, ours);
+  assert.equal(sent, 30);
+  assert.deepEqual(listContests(), []);
+});
+
 test("treats an object that another client keeps deleting as contested", async () => {
   const { api, listContests, round, cluster } = setUp();
   const make = async () => {
@@ -132,11 +143,6 @@ const managers: readonly (readonly [
   expected: string | undefined,
 ])[] = [
   ["the last writer besides us", otherManager({ managedFields: fields }), "other-operator"],
-  [
-    "the last writer of a status",
-    otherManager({ managedFields: fields }, "status"),
-    "kube-controller-manager",
-  ],
   ["none for an object that is gone", otherManager(undefined), undefined],
   [
     "none if the name has a line break",

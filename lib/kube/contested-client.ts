@@ -91,7 +91,9 @@ type Fought = { contest: Contest<string>; lost: ContestedObject | undefined; dig
 /**
  * A client that limits repeated writes of the same content, and lists the objects that are
  * contested now. It counts applies and replacements. It does not count patches: each patch is for
- * one version of the object, and sets something different. `essence` is for objects with a new
+ * one version of the object, and sets something different. It does not count applies of a status,
+ * which lib/runtime/status.ts limits: the status that reports the contest would be new content, so
+ * it would be allowed at once, and it would end the contest. `essence` is for objects with a new
  * number or salt in each write.
  */
 export function contested(
@@ -139,7 +141,7 @@ export function contested(
       ...cluster,
       apply: (path, body, options) => {
         const send = () => cluster.apply<never>(path, body, options);
-        if (options.dryRun === true) return send();
+        if (options.dryRun === true || path.endsWith("/status")) return send();
         return write("PATCH", path, body, send, options.manager);
       },
       replace: (path, body, options) => {
@@ -173,8 +175,6 @@ const digestOf = (content: object): string =>
   createHash("sha256").update(JSON.stringify(content)).digest("base64");
 
 async function writerOf(cluster: Cluster, path: string): Promise<string | undefined> {
-  const subresource = path.endsWith("/status") ? "status" : undefined;
-  const object = subresource === undefined ? path : path.slice(0, -"/status".length);
-  const live = await cluster.get<KubernetesObject>(object, { as: "metadata" });
-  return otherManager(live?.metadata, subresource);
+  const live = await cluster.get<KubernetesObject>(path, { as: "metadata" });
+  return otherManager(live?.metadata);
 }

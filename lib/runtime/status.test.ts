@@ -184,3 +184,64 @@ for (const [what, shownStatus, version, seconds, written] of shown)
     await flush();
     assert.equal(sent.length, written ? 2 : 1);
   });
+
+/** A clock, and an API server in which another client at once overwrites each status of ours. */
+function fight() {
+  let milliseconds = 0;
+  let version = 100;
+  const pauses: { until: number; end: () => void }[] = [];
+  const written: { milliseconds: number; revision: number | undefined }[] = [];
+  let live: GlobalPullSecret = object();
+  const put = (next: GlobalPullSecretStatus) => {
+    version += 1;
+    const metadata = { ...object().metadata, resourceVersion: String(version) };
+    live = { ...object(), metadata, status: next };
+    return live;
+  };
+  const apply = async (_path: string, body: object) => {
+    const { status: next = {} } = body as GlobalPullSecret;
+    written.push({ milliseconds, revision: next.revision?.inForce });
+    const answer = put(next);
+    put(status(99));
+    return answer;
+  };
+  const writer = statusWriter<GlobalPullSecret, GlobalPullSecretStatus>({
+    cluster: { apply: apply as Cluster["apply"] },
+    path: () => globalPullSecretPath,
+    manager: "global-pull-secret-status",
+    failed: ({ message }) => assert.fail(message),
+    now: () => milliseconds,
+    pause: (length) => new Promise((end) => pauses.push({ until: milliseconds + length, end })),
+  });
+  /** For that many seconds, each run finds the live object, and reports this status. */
+  const report = async (seconds: number, ours: GlobalPullSecretStatus) => {
+    for (const end = milliseconds + seconds * 1000; milliseconds < end; milliseconds += 200) {
+      for (const pause of pauses) if (pause.until <= milliseconds) pause.end();
+      for (let step = 0; step < 20; step += 1) await Promise.resolve();
+      writer.write(live, ours);
+      for (let step = 0; step < 20; step += 1) await Promise.resolve();
+    }
+  };
+  return { written, report };
+}
+
+test("writes a status that another client overwrites each time twenty times again, and then once a minute", async () => {
+  const { written, report } = fight();
+  await report(600, status(1));
+  const [quick, slow] = [60_000, 600_000].map(
+    (end) => written.filter(({ milliseconds }) => milliseconds < end).length,
+  );
+  assert.ok(quick !== undefined && quick >= 20 && quick <= 22, String(quick));
+  assert.ok(slow !== undefined && slow - quick >= 8 && slow - quick <= 10, String(slow));
+});
+
+test("writes a changed status within a minute although another client overwrites each status", async () => {
+  const { written, report } = fight();
+  await report(120, status(1));
+  const { length } = written;
+  await report(60, status(2));
+  assert.deepEqual(
+    written.slice(length).map(({ revision }) => revision),
+    [2],
+  );
+});

@@ -5,6 +5,7 @@
 import type { KubernetesObject, V1ObjectMeta } from "@kubernetes/client-node";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
+import { Allowance } from "#kube/allowance.ts";
 import { backoff, later } from "#kube/client/retry.ts";
 
 /** An object of ours, as the API server returns it. */
@@ -58,6 +59,12 @@ const pauseMilliseconds = 1000;
  */
 const longestLag = 60_000;
 
+/**
+ * If another client overwrites the status, we write it again twenty times at once, and then once a
+ * minute. Otherwise each of its writes would cause one of ours.
+ */
+const repairs = { perSecond: 1 / 60, atOnce: 20 };
+
 type Options<Status> = StatusPlace &
   Readonly<{
     failed: (error: Error) => void;
@@ -77,8 +84,9 @@ export type StatusWriter<T extends Reported<Status>, Status> = Readonly<{
 }>;
 
 /**
- * Writes at most once a second, and only if the status changed. Nothing waits for a write. A failed
- * write affects nothing else, and is repeated with the status that is then current.
+ * Writes at most once a second, and only if the status changed or another client overwrote it.
+ * Nothing waits for a write. A failed write affects nothing else, and is repeated with the status
+ * that is then current.
  */
 export function statusWriter<T extends Reported<Status>, Status>({
   failed,
@@ -87,21 +95,29 @@ export function statusWriter<T extends Reported<Status>, Status>({
   pause = later,
   ...place
 }: Options<Status>): StatusWriter<T, Status> {
-  type Queued = Readonly<{ object: T; status: Status }>;
+  /** `isRepair`: another client overwrote this status. */
+  type Queued = Readonly<{ object: T; status: Status; isRepair: boolean }>;
   /** The status that is or will be written. Later statuses continue its times and counts. */
   let latest: Queued | undefined;
   let waiting: Queued | undefined;
   /** The object after the last write, from the API server's answer. */
   let answered: Readonly<{ object: T; at: number }> | undefined;
   let worker: Promise<void> | undefined;
+  const allowance = new Allowance(repairs, now());
 
   async function work(): Promise<void> {
     let failures = 0;
-    for (let next = waiting; next !== undefined; next = waiting) {
+    while (waiting !== undefined) {
+      const { isRepair } = waiting;
+      const wait = isRepair ? allowance.when(1, now()) - now() : 0;
+      if (wait > 0) await pause(wait);
+      // Another status might have been queued during the pause.
+      const next: Queued = waiting;
       try {
         const object = await applyStatus<T, Status>(place, next.object, next.status);
         answered = { object, at: now() };
         failures = 0;
+        if (isRepair) allowance.take(1, now());
         if (waiting === next) waiting = undefined;
         await pause(pauseMilliseconds);
       } catch (error) {
@@ -131,8 +147,9 @@ export function statusWriter<T extends Reported<Status>, Status>({
   return {
     before,
     write(object, status) {
-      if (isShown(before(object), status) && !isOverwritten(object)) return;
-      latest = waiting = { object, status };
+      const isRepair = isShown(before(object), status);
+      if (isRepair && !isOverwritten(object)) return;
+      latest = waiting = { object, status, isRepair };
       worker ??= work().finally(() => (worker = undefined));
     },
     idle: async () => worker,

@@ -47,16 +47,12 @@ export function isOurs(metadata: V1ObjectMeta | undefined): boolean {
 const ourManagers = "global-pull-secret-";
 
 /**
- * The field manager, other than ours, that last wrote the object or the given subresource.
- * Undefined if there is none, or if the manager's name is not safe to show: every client can choose
- * any name.
+ * The field manager, other than ours, that last wrote the object, apart from its status. Undefined
+ * if there is none, or if the manager's name is not safe to show: every client can choose any name.
  */
-export function otherManager(
-  metadata: V1ObjectMeta | undefined,
-  subresource?: string,
-): string | undefined {
+export function otherManager(metadata: V1ObjectMeta | undefined): string | undefined {
   const others = (metadata?.managedFields ?? []).filter(
-    (entry) => entry.subresource === subresource && entry.manager?.startsWith(ourManagers) !== true,
+    (entry) => entry.subresource === undefined && entry.manager?.startsWith(ourManagers) !== true,
   );
   // In the API server's answer, times are text that sorts by time, although the client's types
   // declare a Date.

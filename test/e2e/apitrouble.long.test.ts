@@ -1,6 +1,6 @@
 /**
- * Stops the API server for two minutes at every stage of a rollout. apitrouble.test.ts tests one
- * stage, for ten seconds.
+ * Stops the API server for two minutes at every stage of a rollout. faults.test.ts tests one stage,
+ * for ten seconds.
  */
 import { after, before, test } from "node:test";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";

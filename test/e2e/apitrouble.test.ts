@@ -1,4 +1,4 @@
-/** The API server or etcd is away or overloaded, or another client writes the same objects. */
+/** etcd is away, the API server is overloaded, or another client writes the same objects. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import * as names from "#contract/names.ts";
@@ -7,15 +7,13 @@ import { collections } from "#kube/client/paths.ts";
 import { loadKubeConfig } from "#kube/load.ts";
 import { stays, until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
-import { restsFrom } from "../cluster/rest.ts";
 import { controllerRequests } from "./audit.ts";
 import { agents, auths } from "./nodes.ts";
-import { outlives, stages, starts } from "./outage.ts";
+import { starts } from "./outage.ts";
 import * as product from "./product.ts";
 import { saturate } from "./apf-saturation.ts";
 
 let cluster: Cluster;
-const controllers = "app.kubernetes.io/name=global-pull-secret-controller";
 
 before(async () => {
   cluster = await startCluster();
@@ -24,21 +22,7 @@ before(async () => {
 after(() => cluster?.down());
 
 const now = () => new Date().toISOString();
-const kubectl = (...args: readonly string[]) => cluster.kubectl("-n", names.namespace, ...args);
 const written = (name: string) => JSON.stringify({ auths: { [name]: { auth: "dTpw" } } });
-const failuresIn = (text: string) =>
-  text.split("\n").filter((line) => /watch failed|reconcile failed/.test(line)).length;
-
-test("when the API server is away in the middle of a rollout, loses nothing, repeats nothing and retries slowly", async (t) => {
-  const seed = Number(process.env["SEED"] ?? Date.now() % 1000);
-  const stage = stages[Math.abs(seed) % stages.length] ?? "wave";
-  t.diagnostic(`SEED=${seed}: at the ${stage}`);
-  await outlives(cluster, stage, 10);
-  // Each of the two controllers has seven watches and one loop. Each watch and each loop retries
-  // after 0.5, 1, 2, 4 … s, which makes about five tries in an outage of 10 s.
-  const tries = failuresIn(await kubectl("logs", "-l", controllers, "--tail=-1"));
-  assert.ok(tries <= 120, `${tries} tries`);
-});
 
 test("rolls out each change once when etcd restarts and other clients write the agents' pods", async () => {
   const before = await starts(cluster);
@@ -87,16 +71,6 @@ test("rolls out each change once when etcd restarts and other clients write the 
   over.abort();
   await others;
   assert.ok(conflict(), "no write met a conflict, so this test proved nothing");
-});
-
-test("sends only watches and Lease requests after the rollout", async () => {
-  // The controller writes the rollout's status some seconds after the last node has the revision.
-  await product.untilEvent(
-    cluster,
-    "RolledOut",
-    new RegExp(`revision ${await product.revision(cluster)} is on`),
-  );
-  await restsFrom((since) => controllerRequests(cluster, since));
 });
 
 test("sends few requests while the API server answers 429, and delivers the change afterwards", async () => {

@@ -1,6 +1,5 @@
 /**
- * Removals while the controller is killed repeatedly, a kubelet fails without the credential, or
- * the agent refuses to replace a file.
+ * Removals while a kubelet fails without the credential, or the agent refuses to replace a file.
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -10,7 +9,6 @@ import * as names from "#contract/names.ts";
 import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import { allowSeconds } from "../controller/steer.ts";
-import { rolloutAndWithdrawalUnderKills, untouched } from "./kills.ts";
 import { allAtOnce, auths } from "./nodes.ts";
 import * as product from "./product.ts";
 
@@ -18,14 +16,9 @@ let cluster: Cluster;
 
 before(async () => {
   cluster = await startCluster({ nodes: 4 });
-  untouched(cluster);
   await product.installProduct(cluster, { settings: 1 });
 });
 after(() => cluster?.down());
-
-test("H20, H21: finishes a rollout and a withdrawal when the controller is killed ten times in each", async (context) => {
-  await rolloutAndWithdrawalUnderKills(cluster, 10, context);
-});
 
 test("H20: reports a kubelet that fails after a removal, and the command that finishes the removal without this node", async () => {
   const [stuck, ...others] = cluster.nodes;

@@ -1,4 +1,4 @@
-/** A removal can be reversed, and another controller can finish it. */
+/** A later controller can finish a removal. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import * as names from "#contract/names.ts";
@@ -19,38 +19,17 @@ after(() => cluster?.down());
 const holds = (index: number): boolean =>
   Object.keys(auths(cluster.nodes[index])).includes(cluster.registry.host);
 
-async function deploy(): Promise<number> {
+async function deploy(): Promise<void> {
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
   await until(
     "the Secret is published",
     async () => (await product.revision(cluster)) !== undefined,
   );
-  const revision = (await product.revision(cluster)) ?? 0;
-  await product.untilServed(cluster, revision);
-  return revision;
+  await product.untilServed(cluster, (await product.revision(cluster)) ?? 0);
 }
 
-test("rolls out again when the Secret is created again in the middle of a withdrawal", async () => {
-  const revision = await deploy();
-  const uid = async () =>
-    (
-      await cluster.get<{ metadata: { uid: string } }>(
-        "daemonset",
-        names.agentName,
-        "-n",
-        names.namespace,
-      )
-    )?.metadata.uid;
-  const before = await uid();
-  await product.deleteAdditional(cluster);
-  await until("the withdrawal has reached a node", () => !holds(0) || !holds(1), { every: 20 });
-  await product.writeAdditional(cluster, cluster.registry.document("additional"));
-  await product.untilServed(cluster, revision + 2);
-  assert.equal(await uid(), before);
-  for (const index of [0, 1]) assert.ok(holds(index));
-});
-
 test("H20, H21: the agents repair entries while no controller runs, and a later controller removes everything", async () => {
+  await deploy();
   const image = await cluster.pushApp("team/app:1");
   await cluster.kubectl(
     "delete",

@@ -167,16 +167,6 @@ for (const pause of everyPoint ? [0, 100] : [0]) {
   });
 }
 
-test("elects one leader when three controllers start at the same instant", async () => {
-  const all = await Promise.all([start(...first), start(...first), start(...first)]);
-  await until("one controller leads", () => all.some((controller) => controller.leads()));
-  await until("the others stand by", async () => {
-    const answers = await Promise.all(all.map((controller) => controller.readyz()));
-    return answers.filter((answer) => answer.includes("standby")).length === 2;
-  });
-  assert.equal(all.filter((controller) => controller.leads()).length, 1);
-});
-
 test("the API server refuses a create-only write to an existing object, even from the field manager that created the object", async () => {
   const metadata = { name: "newborn", namespace: "kube-system", resourceVersion: newborn };
   const path = `${paths.secrets}/newborn`;

@@ -1,19 +1,12 @@
-/**
- * Kills controllers many times, and lets two controllers compete. rollout.test.ts runs a part of
- * these tests.
- */
+/** Lets two controllers compete. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "../cluster/await.ts";
-import { killedAtRandom } from "./killed.ts";
 import * as plane from "./plane.ts";
 import { kubelets, names, on, rig, served, start, started } from "./rig.ts";
 import { content } from "./plane.ts";
 
 rig();
-
-test("finishes a rollout and a removal when the controller is killed ten times in each", (context) =>
-  killedAtRandom(context, 10));
 
 test("rolls out each change once, and one content per revision, while two controllers run at once", async () => {
   await served(1);

@@ -8,7 +8,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import test from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { AgentProcess, digestFor, encode, inTime } from "../harness/agent/agent.ts";
+import { AgentProcess, digestFor, inTime } from "../harness/agent/agent.ts";
 import { content, ours, AgentPlace } from "./place.ts";
 
 /** Resident memory in MiB, and the number of open descriptors. */
@@ -115,23 +115,6 @@ test("H15: waits and changes nothing while the mounted Secret is too old, too ne
   node.mount(2, content);
   await agent.shows(200, "GPS200");
   assert.equal(node.file, ours);
-});
-
-test("makes one restart for each revision with other content, and none for a revision with the same content", async () => {
-  await using place = await AgentPlace.make();
-  for (const revision of [1, 2, 3, 4, 5]) {
-    const password = revision % 2 === 1 ? "ours" : "other";
-    place.node.mount(revision, { additional: { "a.io": password } });
-    await using agent = await place.agent(["--probation=0s"], revision);
-    await agent.shows(200, "GPS200");
-    assert.match(place.node.file ?? "", new RegExp(encode(password)));
-    assert.equal(place.systemd.restartCalls, revision);
-  }
-  // A new revision with the same content is not a change.
-  place.node.mount(6, content);
-  await using agent = await place.agent(["--probation=0s"], 6);
-  await agent.shows(200, "GPS200");
-  assert.equal(place.systemd.restartCalls, 5);
 });
 
 test("is NotReady and restarts nothing while the kubelet's healthz is wrong, silent, slow, endless or refused", async () => {

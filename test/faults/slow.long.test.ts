@@ -8,15 +8,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ours, AgentPlace } from "./place.ts";
 import { comesBack } from "../harness/agent/scripted-systemd.ts";
 
-test("requests only one restart for a job that takes three minutes", async () => {
-  await using place = await AgentPlace.make();
-  place.systemd.script = [{ ...comesBack, takes: 180_000 }];
-  await using agent = await place.agent();
-  await agent.shows(200, "GPS200", 200_000);
-  assert.deepEqual([place.node.file, place.systemd.restartCalls], [ours, 1]);
-  assert.match(agent.output, /"msg":"job done"/);
-});
-
 test("requests only one restart even if the job takes longer than the deadline for jobs", async () => {
   await using place = await AgentPlace.make();
   // The deadline for a job is 210 s. Afterwards the agent reads the unit's state.
@@ -25,19 +16,6 @@ test("requests only one restart even if the job takes longer than the deadline f
   await agent.shows(200, "GPS200", 260_000);
   assert.deepEqual([place.node.file, place.systemd.restartCalls], [ours, 1]);
   assert.match(agent.output, /"msg":"job unknown"/);
-});
-
-test("restores the old file if the kubelet dies 15 s after each start, within a longer probation", async () => {
-  await using place = await AgentPlace.make();
-  place.systemd.startLimitMicros = 100_000n;
-  place.systemd.outcome = () => {
-    if (place.node.file === ours) setTimeout(() => place.systemd.died(), 15_000);
-    return comesBack;
-  };
-  await using agent = await place.agent(["--probation=20s"]);
-  assert.equal(await agent.ended(), 1);
-  assert.match(place.node.message, /^GPS218 /);
-  assert.deepEqual([place.node.file, place.systemd.restartCalls], [undefined, 4]);
 });
 
 test("restores the old file if the kubelet does not answer healthz for 30 s after each start", async () => {

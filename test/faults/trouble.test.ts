@@ -64,15 +64,6 @@ test("with --restart=Never, requests no restart, and is Ready once the kubelet h
   assert.deepEqual(place.systemd.calls, []);
 });
 
-test("without a grant, is Ready and writes only its journal on the node", async () => {
-  await using place = await AgentPlace.make();
-  await using agent = await place.agent([], 0);
-  await agent.shows(200, "GPS201");
-  assert.equal(place.node.file, undefined);
-  assert.ok(place.systemd.calls.every((call) => call.startsWith("Get ")));
-  assert.deepEqual(place.node.kept, ["journal.json"]);
-});
-
 /** The directories of another agent's pod on the same node, with revision 2 mounted. */
 function besides({ node }: AgentPlace): NodeDirectory {
   const other = new NodeDirectory(undefined, node.kubelet);

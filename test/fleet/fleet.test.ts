@@ -159,23 +159,6 @@ test("K7: copies a Secret of any type unchanged to each cluster, except a token 
   }
 });
 
-test("does not touch a Secret that another owner placed, and delays no other cluster", async () => {
-  const theirs = pullSecret("pull-secret", document({ "theirs.example": "a:b" }));
-  await a.cluster.apply(theirs);
-  const before = (await fleet.targetIn(a))?.metadata?.resourceVersion;
-  await begin();
-  await source("1");
-  await placedIn("1", b);
-  await untilState(home, "guest-a", "Failed", "GPS435");
-  assert.deepEqual(
-    (await fleet.objectIn(home))?.status?.failures?.map(({ name, reason }) => [name, reason]),
-    [["guest-a", "GPS435"]],
-  );
-  await home.cluster.kubectl("delete", "fleetsecret", "pull-secret", "-n", "kube-system");
-  assert.equal((await fleet.targetIn(a))?.metadata?.resourceVersion, before);
-  assert.equal(await fleet.targetIn(b), undefined);
-});
-
 test("removes nothing when the source Secret is deleted or invalid, and sends an invalid source to no cluster", async () => {
   await begin({ removal: { grace: "0s", deadline: "1h" } });
   await source("1");
@@ -333,31 +316,6 @@ test("reports the code of a refused kubeconfig setting, never connects with this
   await placedIn("1", a);
   await untilState(home, first, "Done");
   await home.cluster.kubectl("label", "namespace", first, "capi-pull-secret-");
-});
-
-test("when two objects select a cluster with the same target, serves it with the older object, and later hands it over to the newer object without a deletion", async () => {
-  await begin();
-  await source("1");
-  await placedIn("1", a, b);
-  const since = new Date().toISOString();
-  const selection = { namespaceSelector: { matchLabels: { second: "b" } } };
-  await home.cluster.kubectl("label", "namespace", "guest-b", "second=b", "capi-pull-secret-");
-  await home.cluster.apply(fleetSecret({ clusterAPI: selection }, "second"));
-  const second = async () => (await fleet.objectIn(home, "second"))?.status?.clusters?.[0];
-  await until("the second object serves guest-b", async () => {
-    return (await second())?.state === "Done";
-  });
-  await until("the first object has left guest-b", async () => {
-    return (await fleet.stateOf(home, "guest-b")) === undefined;
-  });
-  await home.cluster.kubectl("label", "namespace", "guest-b", "capi-pull-secret=true");
-  await untilState(home, "guest-b", "Done");
-  await until("the first has it again", async () => (await second())?.reason?.startsWith("GPS434"));
-  const deletions = auditOf(b.cluster, { since }).filter(
-    ({ userAgent, verb }) => userAgent === "global-pull-secret-fleet" && verb === "delete",
-  );
-  assert.deepEqual(deletions, []);
-  await home.cluster.kubectl("label", "namespace", "guest-b", "second-");
 });
 
 const profiles = { namespaces: ["clusters"], selector: {}, clusterManagers: ["a"] };

@@ -105,28 +105,6 @@ test("leaves the placed Secrets when an object with removalPolicy Orphan is dele
   for (const guest of [a, b]) assert.equal(await fleet.targetIn(guest), undefined);
 });
 
-test("with maxConcurrency one, begins the second removal only after the first removal is complete", async () => {
-  const deletions = async (maxConcurrency: number | string): Promise<number> => {
-    await declare({ rollout: { canary: 0, maxConcurrency } });
-    controller = fleet.startFleet(home);
-    await source("1");
-    await placed("1");
-    for (const name of ["guest-a", "guest-b"]) await untilState(home, name, "Done");
-    const since = new Date().toISOString();
-    await deleteObject();
-    await controller[Symbol.asyncDispose]();
-    const [first, second] = [a, b].map((guest) => {
-      const [deletion, ...more] = writesIn(guest, since);
-      assert.deepEqual([deletion?.verb, more], ["delete", []]);
-      return Date.parse(deletion?.at ?? "");
-    });
-    return Math.abs((first ?? 0) - (second ?? 0));
-  };
-  // Two runs of the loop are at least 200 ms apart. Removals in the same run follow each other at
-  // once.
-  assert.ok((await deletions(1)) >= 200);
-});
-
 for (const [whose, isNew] of [
   ["in the process that was paused", false],
   ["in a new process, which has to connect first", true],

@@ -4,7 +4,14 @@ import { once } from "node:events";
 import { test } from "node:test";
 import type { ServerResponse } from "node:http";
 import { Credential } from "#pullsecret/document/auth.ts";
-import { logInToAll, type LoginOutcome } from "./login.ts";
+import {
+  challengesIn,
+  hostToAsk,
+  logInToAll,
+  reasonOf,
+  schemesOf,
+  type LoginOutcome,
+} from "./login.ts";
 import { respond, serve, type ReceivedRequest } from "./server.fixture.ts";
 
 const password = "pl4nted-s3cret";
@@ -227,3 +234,106 @@ test("if plain HTTP is not allowed, sends nothing, and reports that the server d
 test("contacts no host for a pattern", async () => {
   assert.equal((await logIn("*.example.com")).answer, "notAsked");
 });
+
+type Read = readonly (readonly [scheme: string, parameters: Record<string, string>])[];
+
+const headers: readonly (readonly [header: string, read: Read])[] = [
+  ["", []],
+  ['Basic realm="registry"', [["basic", { realm: "registry" }]]],
+  ["Basic", [["basic", {}]]],
+  [
+    'Bearer realm="https://auth.example/token",service="a, b",scope="repository:x:pull,push"',
+    [
+      [
+        "bearer",
+        {
+          realm: "https://auth.example/token",
+          service: "a, b",
+          scope: "repository:x:pull,push",
+        },
+      ],
+    ],
+  ],
+  [
+    'BASIC Realm=one, bearer  REALM = "two \\" three" , service=s',
+    [
+      ["basic", { realm: "one" }],
+      ["bearer", { realm: 'two " three', service: "s" }],
+    ],
+  ],
+  ['realm="without a scheme"', []],
+];
+for (const [header, read] of headers)
+  test(`reads ${read.map(([scheme]) => scheme).join(" and ") || "no scheme"} from \`${header}\``, () => {
+    const challenges = challengesIn(header);
+    assert.deepEqual(
+      challenges.map(({ scheme, parameters }) => [scheme, Object.fromEntries(parameters)]),
+      read,
+    );
+  });
+
+test("reads a header of 16 KiB without backtracking, even if its parts are unfinished", () => {
+  // A regular expression that backtracks would need years to read a header of this length.
+  const counts = ['"', "\\", "a=", 'a="', "a ", ",=", 'a="\\'].map((piece) => [
+    piece,
+    challengesIn(piece.repeat(16_384 / piece.length)).length,
+  ]);
+  assert.deepEqual(counts, [
+    ['"', 0],
+    ["\\", 0],
+    ["a=", 0],
+    ['a="', 1],
+    ["a ", 8192],
+    [",=", 0],
+    ['a="\\', 0],
+  ]);
+});
+
+const hosts: readonly (readonly [key: string, host: string | undefined])[] = [
+  ["quay.io", "quay.io"],
+  ["quay.io/team/app", "quay.io"],
+  ["https://registry.example:5000/v2/", "registry.example:5000"],
+  ["[::1]:5000", "[::1]:5000"],
+  ["https://index.docker.io/v1/", "registry-1.docker.io"],
+  ["docker.io/team", "registry-1.docker.io"],
+  ["*.example.com", undefined],
+];
+for (const [key, host] of hosts)
+  test(`uses ${host ?? "no host"} for ${key}`, () => assert.equal(hostToAsk(key), host));
+
+const routes: readonly (readonly [host: string, schemes: string])[] = [
+  ["quay.io", "https"],
+  ["quay.io:80", "https"],
+  ["plain.example", "https"],
+  ["localhost:5000", "https,http"],
+  ["127.0.0.1:5000", "https,http"],
+  ["127.9.8.7", "https,http"],
+  ["[::1]:5000", "https,http"],
+  ["127.0.0.1.example", "https"],
+  ["localhost.example", "https"],
+];
+for (const [host, schemes] of routes)
+  test(`contacts ${host} over ${schemes}`, () => assert.equal(schemesOf(host).join(), schemes));
+
+const reasons: readonly (readonly [code: string, why: RegExp])[] = [
+  ["ENOTFOUND", /^DNS has no such name \(ENOTFOUND\)$/],
+  ["EAI_AGAIN", /^DNS does not answer/],
+  ["ECONNREFUSED", /^refuses the connection/],
+  ["UND_ERR_CONNECT_TIMEOUT", /^no answer in time/],
+  ["CERT_HAS_EXPIRED", /^TLS: its certificate is not trusted here \(CERT_HAS_EXPIRED\)$/],
+  ["DEPTH_ZERO_SELF_SIGNED_CERT", /^TLS: its certificate/],
+  ["SELF_SIGNED_CERT_IN_CHAIN", /^TLS: its certificate/],
+  ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", /^TLS: its certificate/],
+  ["ERR_TLS_CERT_ALTNAME_INVALID", /^TLS: its certificate/],
+  ["ERR_SSL_WRONG_VERSION_NUMBER", /^does not speak TLS/],
+  ["EPROTO", /^does not speak TLS/],
+  ["HPE_INVALID_CONSTANT", /^does not answer in HTTP \(HPE_INVALID_CONSTANT\)$/],
+  ["", /^does not answer in HTTP \(unknown error\)$/],
+];
+for (const [code, why] of reasons)
+  test(`gives a reason for ${code || "an error without a code"} without the error's own message`, () => {
+    const cause = Object.assign(new Error("s3cret"), { code });
+    const reason = reasonOf(new TypeError("fetch failed: s3cret", { cause }));
+    assert.match(reason.message, why);
+    assert.equal(reason.withoutTls, /does not speak TLS/.test(reason.message));
+  });

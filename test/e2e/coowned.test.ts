@@ -7,10 +7,10 @@ import { longTest } from "../sample.ts";
 import { after, before, test } from "node:test";
 import { grantOf } from "#contract/grant.ts";
 import * as names from "#contract/names.ts";
-import { stays, until } from "../cluster/await.ts";
+import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import type { Node } from "../cluster/node.ts";
-import { agentOn, allAtOnce, auths, fileMark, kubelets } from "./nodes.ts";
+import { agentOn, allAtOnce, auths, fileMark } from "./nodes.ts";
 import * as product from "./product.ts";
 
 let cluster: Cluster;
@@ -94,47 +94,6 @@ test("keeps an entry that another program has added between two of our changes",
     "later.example": later,
     "second.example": elsewhere,
   });
-});
-
-test("when another program changes or deletes our entry, repairs it within seconds without a kubelet restart", async () => {
-  const first = await kubelets(cluster);
-  const own = (): unknown => auths(shared)[cluster.registry.host];
-  for (const change of [{ ...ours(), email: "a@b.example" }, undefined]) {
-    const begun = performance.now();
-    await edit(shared, (file) => {
-      if (change === undefined) delete file.auths[cluster.registry.host];
-      else file.auths[cluster.registry.host] = change;
-    });
-    await until("our entry is back", () => JSON.stringify(own()) === JSON.stringify(ours()));
-    // A file event must make the agent observe the file at once. Without an event the agent
-    // observes it every 30 s.
-    const seconds = (performance.now() - begun) / 1000;
-    assert.ok(seconds < 10, `repaired after ${seconds.toFixed(1)} s`);
-  }
-  const ready = async () => (await agentOn(cluster, shared)).status.containerStatuses?.[0]?.ready;
-  await until(
-    "the agent waits for the time in which the kubelet reads the file again",
-    async () => !(await ready()),
-  );
-  assert.deepEqual(await kubelets(cluster), first);
-  await shared.exec(["systemctl", "restart", "kubelet.service"]);
-  await until("the agent sees a kubelet process that has read the file", ready);
-});
-
-test("does not write the file when other programs change their own entries or the white space", async () => {
-  const first = await kubelets(cluster);
-  await edit(shared, (file) => void (file.auths["elsewhere.example"] = later));
-  await edit(shared, (file) => void (file.auths["elsewhere.example"] = elsewhere));
-  shared.writeFile(
-    "config.json",
-    `${JSON.stringify(JSON.parse(shared.readFile("config.json")?.toString() ?? ""))}\n\n`,
-  );
-  const mark = await fileMark(shared);
-  await stays(
-    "the file is not written",
-    async () => (await fileMark(shared)) === mark && (await kubelets(cluster))[0] === first[0],
-    4000,
-  );
 });
 
 longTest(

@@ -7,7 +7,7 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import * as names from "#contract/names.ts";
-import { stays, until } from "../cluster/await.ts";
+import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import type { Node } from "../cluster/node.ts";
 import { agentOn, allAtOnce, kubelets, skipRereadWait } from "./nodes.ts";
@@ -116,19 +116,6 @@ test("H17: finds the kubelet in another unit and directory, and follows a policy
   });
   assert.notEqual(await kubelet(), first, "the kubelet was restarted");
   assert.equal(node.readFile("config.json"), undefined, "nothing is in the usual directory");
-});
-
-test("refuses a Secret with an entry for a protected registry, and keeps the Secret's last accepted entries", async () => {
-  await writeSecret(names.additionalSecretName, {
-    "platform.example/team": { auth: "ZXZpbDpldmls" },
-  });
-  await product.untilEvent(
-    cluster,
-    "Rejected",
-    /platform\.example\/team.*last accepted entries stay/,
-  );
-  await stays("nothing changes", async () => (await product.revision(cluster)) === 1, 2000);
-  assert.ok("other.example" in ((await fileOf()) as object));
 });
 
 test("delivers a change and a removal without a kubelet restart after mode Reread is set", async () => {

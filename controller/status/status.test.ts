@@ -6,6 +6,7 @@ import type { Removal } from "../withdrawal/withdrawal.ts";
 import type { StatusFacts } from "./summary.ts";
 import { type SourceFacts, servedAfter, nothingKnown } from "./sources.ts";
 import { statusOf } from "./status.ts";
+import { conditionOf } from "#kube/conditions.ts";
 
 const now = new Date("2026-01-01T00:00:00Z");
 const rollout = (changes: Parameters<typeof progressWith>[0] = {}): StatusFacts["stage"] => ({
@@ -68,6 +69,7 @@ const table: readonly (readonly [string, Partial<StatusFacts>, string])[] = [
   ],
   ["no source", { stage: { kind: "nothing" }, sources: [] }, "True NoSource - - True"],
   ["pods not read yet", { stage: unread }, "Unknown Starting R - Unknown"],
+  ["pods not read yet, in a pause", { stage: unread, ...paused }, "Unknown Starting R - Unknown"],
   [
     "agents starting",
     { stage: rollout({ ...rollingOut("canary"), view: startingAll }) },
@@ -313,6 +315,42 @@ test("changes a condition's time only when its status changes, and keeps the cou
   assert.equal(timeOf(third, "Ready"), timeOf(first, "Ready"));
   const fourth = statusOf(factsWith(), third, later);
   assert.equal(timeOf(fourth, "Ready"), "2026-01-01T00:01:00Z");
+});
+
+const everyFact: readonly (readonly [string, Partial<StatusFacts>])[] = [
+  ["everything is served", {}],
+  ["nothing waits in a pause", paused],
+  ["a source is refused", { ...trouble("rejected"), sources: [source({ accepted: "False" })] }],
+  ["a rollout is halted", { ...trouble("halted"), stage: rollout(rollingOut("halted")) }],
+];
+for (const [when, changes] of everyFact)
+  test(`keeps the whole status when another controller begins to lead, until it has read the pods: ${when}`, () => {
+    const before = statusOf(factsWith(changes), undefined, now);
+    // The policy was changed while no controller led, so this generation is not observed yet.
+    const unreadFacts = factsWith({ ...changes, stage: unread, generation: 4 });
+    const later = new Date(now.getTime() + 60_000);
+    assert.deepEqual(statusOf(unreadFacts, before, later), before);
+    assert.deepEqual(
+      statusOf({ ...unreadFacts, stage: { kind: "starting" } }, before, later),
+      before,
+    );
+    const read = statusOf(factsWith({ ...changes, generation: 4 }), before, later);
+    assert.equal(read.observedGeneration, 4);
+    assert.equal(conditionOf(read, "Ready")?.lastTransitionTime, "2026-01-01T00:00:00Z");
+  });
+
+test("reports why the pods cannot be read, even if there is a status", () => {
+  const before = statusOf(factsWith(), undefined, now);
+  const status = statusOf(factsWith({ ...trouble("refused"), stage: unread }), before, now);
+  assert.equal(conditionOf(status, "Ready")?.reason, "RequestRefused");
+});
+
+test("reports a run that stops because an extra source is refused, even if there is a status", () => {
+  const before = statusOf(factsWith({ stage: { kind: "nothing" }, sources: [] }), undefined, now);
+  const sources = [source({ name: "team-a", accepted: "False", extra: true })];
+  const facts = { ...trouble("sourceRejected"), stage: { kind: "blocked" }, sources } as const;
+  const status = statusOf(factsWith(facts), before, now);
+  assert.equal(conditionOf(status, "SourcesAccepted")?.reason, "ExtraSourceRejected");
 });
 
 test("during a halt, keeps the time of the refusal and the revision in force", () => {

@@ -10,7 +10,7 @@ import type {
 } from "#api/global-pull-secret.ts";
 import type { Progress } from "../rollout/step.ts";
 import { conditionOf, conditionsOf, timeOf, truth } from "#kube/conditions.ts";
-import { type StatusFacts, isPublishedOut, summaryOf, type Summary } from "./summary.ts";
+import { type StatusFacts, isPublishedOut, isUnread, summaryOf, type Summary } from "./summary.ts";
 import type { SourceFacts } from "./sources.ts";
 import { failuresOf, leftOut, nodesOf } from "./nodes.ts";
 import type { ConditionType, Reason } from "#api/reasons.ts";
@@ -34,6 +34,10 @@ export function statusOf(facts: StatusFacts, before: Before, now: Date): GlobalP
   const { generation, stage, sources, served, registries } = facts;
   const progress = progressOf(facts);
   const summary = summaryOf(facts);
+  // The last leader's status stays as a whole until this leader has read the agents' pods. Else
+  // Ready would become Unknown at each change of the leader.
+  const isStarting = isUnread(stage) && summary.reason === "Starting";
+  if (isStarting && before?.conditions !== undefined) return before;
   const revision = revisionOf(progress, summary, before?.revision, now);
   const failures = progress && failuresOf(progress, before?.failures ?? [], now);
   const previous = stage.kind === "nothing" ? undefined : before;

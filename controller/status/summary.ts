@@ -62,10 +62,7 @@ const rules: readonly SummaryRule[] = [
   unanswered,
   // The controller follows a withdrawal whatever else the spec requests.
   (facts) => (facts.managementState === "Withdrawn" ? undefined : stalledBy("notAllowed")(facts)),
-  ({ stage }) =>
-    stage.kind === "starting"
-      ? reconciling("Starting", "nothing has been checked yet", "Unknown")
-      : undefined,
+  ofStart,
   ofNothing,
   ofRemoval,
   // A withdrawal needs no source. Everything else does.
@@ -96,6 +93,17 @@ function stalledBy(...kinds: readonly TroubleKind[]): SummaryRule {
 function unanswered({ troubles: activeTroubles }: StatusFacts): Summary | undefined {
   const trouble = activeTroubles.find(({ kind }) => kind === "unanswered");
   return trouble && reconciling("RequestUnanswered", trouble.message, "Unknown");
+}
+
+/** True until the first run has read everything, also the agents' pods. */
+export const isUnread = (stage: Stage): boolean =>
+  stage.kind === "starting" || (stage.kind === "rollout" && stage.progress.view === undefined);
+
+function ofStart({ stage }: StatusFacts): Summary | undefined {
+  if (!isUnread(stage)) return undefined;
+  const what =
+    stage.kind === "starting" ? "nothing has been checked yet" : "the agents' pods are being read";
+  return reconciling("Starting", what, "Unknown");
 }
 
 function ofNothing({ stage, managementState }: StatusFacts): Summary | undefined {
@@ -162,8 +170,7 @@ function ofRollout(facts: StatusFacts): Summary | undefined {
   if (facts.stage.kind !== "rollout") return undefined;
   const { progress } = facts.stage;
   const { view, revision } = progress;
-  if (view === undefined)
-    return reconciling("Starting", "the agents' pods are being read", "Unknown");
+  if (view === undefined) return undefined;
   // The content is on the nodes, but an agent is not up to date.
   const upgradeSummary = isOut(progress) ? stalledBy("upgradeRefused")(facts) : undefined;
   if (upgradeSummary !== undefined) return upgradeSummary;

@@ -202,8 +202,27 @@ test("while the CRD is missing, withdraws nothing and delivers changes; recreate
 
 test("corrects a status that another client has written, and then does not write status again", async () => {
   await served("100%");
+  // This controller has the status of the first controller, until it writes its own.
+  await steer(on, "90%");
+  await until("the second controller has read the object", async () => {
+    const { metadata, status } = await object();
+    return status?.observedGeneration === metadata.generation;
+  });
   await untilCondition(on, "Ready", "True", "InForce");
+  await untilReady();
   await untilAvailable(on);
+  // The DaemonSet controller's counts can lag, so the last write of status can still be due. The
+  // controller writes status once a second.
+  let shown: string | undefined;
+  await until(
+    "status is at rest",
+    async () => {
+      const before = shown;
+      shown = (await object()).metadata.resourceVersion;
+      return shown === before;
+    },
+    { every: 2000 },
+  );
   const { nodes } = await statusOf(on);
   const status = { nodes: { ...nodes, summary: "planted" } };
   const how = ["--subresource=status", "--type=merge", "-p", JSON.stringify({ status })];

@@ -85,6 +85,7 @@ function start(graceSeconds: number) {
   let declared: readonly ExtraSource[] = [];
   let managementState: ManagementState = "Managed";
   let withdrawsAt: Date | undefined;
+  let stage: Outcome["stage"];
   const reconciler = {
     cluster,
     live: cluster,
@@ -112,7 +113,8 @@ function start(graceSeconds: number) {
     get policyReading() {
       return { accepted: { spec: { managementState }, sourcesFrom: "uid" }, orphans: [] };
     },
-    publish({ verdict }: Outcome) {
+    publish({ verdict, stage: newStage }: Outcome) {
+      stage = newStage;
       if (verdict !== undefined) ({ withdrawsAt } = verdict);
     },
     get agent() {
@@ -153,6 +155,7 @@ function start(graceSeconds: number) {
     manage: (state: ManagementState) => (managementState = state),
     /** When a withdrawal begins, according to the report. */
     reported: () => withdrawsAt?.getTime(),
+    stage: () => stage,
     /** The extra sources in the policy, each `name=priority`. The Secret of `a` is `a-pull`. */
     sources: (...lines: readonly string[]) =>
       (declared = lines.map((line) => {
@@ -540,4 +543,5 @@ test("changes nothing on the nodes while the old DaemonSet is being deleted", as
   on.additional(text("add:2"));
   assert.deepEqual(await on.look(), { seconds: 1 });
   assert.deepEqual([on.generation(), on.published()], before);
+  assert.deepEqual(on.stage(), { kind: "blocked", by: "DaemonSet" });
 });

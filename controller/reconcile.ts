@@ -130,7 +130,10 @@ async function serve(
     sourcesFrom: policyReading.accepted?.sourcesFrom,
   });
   if (target === undefined) return undefined;
-  if (snapshot.daemonSet?.metadata?.deletionTimestamp !== undefined) return soon;
+  if (snapshot.daemonSet?.metadata?.deletionTimestamp !== undefined) {
+    outcome.stage = { kind: "blocked", by: "DaemonSet" };
+    return soon;
+  }
   const progress = await takeStep(reconciler, { ...snapshot, state }, target);
   outcome.stage = { kind: "rollout", progress };
   return nextRunAfter(progress, admitted);

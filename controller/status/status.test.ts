@@ -71,6 +71,16 @@ const table: readonly (readonly [string, Partial<StatusFacts>, string])[] = [
   ["pods not read yet", { stage: unread }, "Unknown Starting R - Unknown"],
   ["pods not read yet, in a pause", { stage: unread, ...paused }, "Unknown Starting R - Unknown"],
   [
+    "the DaemonSet is being deleted",
+    { stage: { kind: "blocked", by: "DaemonSet" } },
+    "False StartingAgents R - False",
+  ],
+  [
+    "the DaemonSet is being deleted in a pause",
+    { stage: { kind: "blocked", by: "DaemonSet" }, ...paused },
+    "False StartingAgents R - False",
+  ],
+  [
     "agents starting",
     { stage: rollout({ ...rollingOut("canary"), view: startingAll }) },
     "False StartingAgents R - False",

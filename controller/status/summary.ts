@@ -16,8 +16,10 @@ export type Stage =
   | Readonly<{ kind: "starting" }>
   /** Nothing is declared, and none of our objects exist. */
   | Readonly<{ kind: "nothing" }>
-  /** The run stopped early. The troubles, or a pause, explain why. */
-  | Readonly<{ kind: "blocked" }>
+  /**
+   * The run stopped early. The troubles, a pause, or an object that is being deleted explain why.
+   */
+  | Readonly<{ kind: "blocked"; by?: "DaemonSet" }>
   | Readonly<{ kind: "rollout"; progress: Progress }>
   | Readonly<{ kind: "removal"; removal: Removal }>;
 
@@ -67,6 +69,10 @@ const rules: readonly SummaryRule[] = [
   ofRemoval,
   // A withdrawal needs no source. Everything else does.
   stalledBy("rejected", "originalRejected"),
+  ({ stage }) =>
+    stage.kind === "blocked" && stage.by === "DaemonSet"
+      ? reconciling("StartingAgents", "the agents' old DaemonSet is being deleted")
+      : undefined,
   ofPause,
   ({ withdrawsAt }) =>
     withdrawsAt &&

@@ -22,6 +22,7 @@ import { fieldManager } from "#kube/client/ownership.ts";
 import { collections, globalPullSecretPath, owned } from "#kube/client/paths.ts";
 import { parse } from "#pullsecret/document/parse.ts";
 import { secretPath, sourceSecrets } from "../cluster/object.ts";
+import { listOf } from "../cluster/read.ts";
 import { deployment } from "../removal/objects.ts";
 import { redactAll } from "./redact.ts";
 
@@ -93,12 +94,6 @@ function countOf(texts: readonly string[] = []): Readonly<Record<string, number>
   const counts: Record<string, number> = {};
   for (const text of texts) counts[text] = (counts[text] ?? 0) + 1;
   return counts;
-}
-
-async function listOf<T>(cluster: Cluster, path: string): Promise<T[]> {
-  const objects: T[] = [];
-  await cluster.pages<T>(path, {}, (items) => void objects.push(...items));
-  return objects;
 }
 
 const isOfOurs = (name = ""): boolean =>

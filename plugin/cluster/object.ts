@@ -9,6 +9,7 @@ import { follow } from "#kube/watch/watch.ts";
 import { redactKey } from "#pullsecret/problems/keypath.ts";
 import { redactTokens } from "#pullsecret/problems/token.ts";
 import { Refused, Misuse } from "../terminal/io.ts";
+import { ifAllowed } from "./read.ts";
 import type { V1Secret } from "@kubernetes/client-node";
 
 const whereFrom =
@@ -28,13 +29,8 @@ export async function readObject(cluster: Cluster): Promise<GlobalPullSecret> {
  * read it.
  */
 export async function peekObject(cluster: Cluster): Promise<GlobalPullSecret | undefined> {
-  try {
-    const object = await cluster.get<GlobalPullSecret>(globalPullSecretPath);
-    return object && redactStatus(object);
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 403) return undefined;
-    throw error;
-  }
+  const object = await ifAllowed(cluster.get<GlobalPullSecret>(globalPullSecretPath), undefined);
+  return object && redactStatus(object);
 }
 
 /**
@@ -135,16 +131,14 @@ export function sourceSecret(
 
 export const secretPath = (name: string): string => `${collections.secrets}/${name}`;
 
-/** `hidden`: the caller has no right to get the Secret. */
-export type SecretVersion = Readonly<{ version: string | undefined }> | "hidden";
-
-/** The resourceVersion of the Secret. Undefined if the Secret does not exist. */
-export async function versionOf(cluster: Cluster, secret: string): Promise<SecretVersion> {
-  try {
-    const object = await cluster.get<V1Secret>(secretPath(secret), { as: "metadata" });
-    return { version: object?.metadata?.resourceVersion };
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 403) return "hidden";
-    throw error;
-  }
+/**
+ * The resourceVersion of the Secret. Undefined if the Secret does not exist. `hidden` if the caller
+ * has no right to get it.
+ */
+export async function versionOf(cluster: Cluster, secret: string): Promise<string | undefined> {
+  const object = await ifAllowed(
+    cluster.get<V1Secret>(secretPath(secret), { as: "metadata" }),
+    "hidden",
+  );
+  return object === "hidden" ? object : object?.metadata?.resourceVersion;
 }

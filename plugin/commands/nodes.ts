@@ -8,11 +8,11 @@ import { collections } from "#kube/client/paths.ts";
 import { followCollection } from "#kube/watch/collection.ts";
 import { CollectionInformer } from "#kube/watch/informer.ts";
 import { conditionOf } from "#kube/conditions.ts";
-import { ApiError } from "#kube/client/api-error.ts";
 import { clusterFlags } from "../cluster/flags.ts";
 import { peekObject } from "../cluster/object.ts";
+import { ifAllowed, listOf } from "../cluster/read.ts";
 import { nodeRows, type NodeRow, type ProbeEvent } from "../show/nodes.ts";
-import { age, columns, home, outputFlag, print } from "../terminal/output.ts";
+import { age, home, print, table, textOnly, watchFlags } from "../terminal/output.ts";
 import { command } from "../terminal/command.ts";
 import type { ScreenIo } from "../terminal/io.ts";
 import { paintFor, type Paint } from "../terminal/paint.ts";
@@ -31,16 +31,10 @@ export const nodes = command(
       "interrupt it: it redraws on a terminal, and otherwise prints the changed lines.",
     flags: {
       "not-ready": { ...toggle, what: "only nodes whose agent is not ready" },
-      watch: { ...toggle, short: "w", what: "keep showing changes" },
-      ...outputFlag,
+      ...watchFlags,
       ...clusterFlags,
     },
-    rules: [
-      ({ watch, output }) =>
-        watch === true && output !== undefined && output !== "text"
-          ? "--watch: shows text only; leave out --output"
-          : undefined,
-    ],
+    rules: [textOnly],
   },
   async ({ output, watch, "not-ready": onlyNotReady, ...how }, io) => {
     const cluster = await io.reach(how);
@@ -54,7 +48,7 @@ export const nodes = command(
       cluster,
       await listOf<V1Pod>(cluster, collections.pods, query),
     );
-    await print(output, select(all), (shown) => table(shown, all, desired, io), io);
+    await print(output, select(all), (shown) => summary(shown, all, desired, io), io);
     return 0;
   },
 );
@@ -72,7 +66,9 @@ async function find(cluster: Cluster, pods: readonly V1Pod[]): Promise<Found> {
   const [object, events, nodes] = await Promise.all([
     peekObject(cluster),
     late.length === 0 ? [] : listOf<ProbeEvent>(cluster, collections.events, unhealthy),
-    Promise.all(late.map((name) => peekNode(cluster, name))),
+    Promise.all(
+      late.map((name) => ifAllowed(cluster.get<V1Node>(`${collections.nodes}/${name}`), undefined)),
+    ),
   ]);
   const { failures = [], nodes: counted } = object?.status ?? {};
   return {
@@ -97,20 +93,10 @@ function notReadyLongest(pods: readonly V1Pod[]): readonly string[] {
     .slice(0, mostNodes);
 }
 
-/** Undefined if the Node does not exist, or if the caller is not allowed to read it. */
-async function peekNode(cluster: Cluster, name: string): Promise<V1Node | undefined> {
-  try {
-    return await cluster.get<V1Node>(`${collections.nodes}/${name}`);
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 403) return undefined;
-    throw error;
-  }
-}
-
 /**
  * The lines to print: the rows, how many of the agents are ready, and how many nodes have no agent.
  */
-function table(
+function summary(
   shown: readonly NodeRow[],
   all: readonly NodeRow[],
   desired: number,
@@ -156,7 +142,7 @@ async function watchNodes(
       await print("text", changed, (some) => lines(some, paintFor(undefined)).slice(1), io);
     else {
       io.out(home);
-      await print("text", rows, (some) => table(some, all, desired, io), io);
+      await print("text", rows, (some) => summary(some, all, desired, io), io);
     }
   };
   let last = Promise.resolve();
@@ -194,30 +180,19 @@ function trimPod(object: V1Pod): V1Pod {
   });
 }
 
-async function listOf<T>(
-  cluster: Cluster,
-  path: string,
-  query: Readonly<Record<string, string>>,
-): Promise<T[]> {
-  const objects: T[] = [];
-  await cluster.pages<T>(path, query, (items) => void objects.push(...items));
-  return objects;
-}
-
 function lines(rows: readonly NodeRow[], paint: Paint): string[] {
   if (rows.length === 0) return ["No agent runs; kubectl pull-secret status shows why."];
   const now = Date.now();
-  const cells = rows.map(({ node, pod, revision, ready, code = "", message, since = "" }) => [
-    node,
-    revision === undefined ? (pod === "" ? "-" : "?") : String(revision),
-    ready ? "yes" : "no",
-    code,
-    (code !== "" && message.startsWith(code) ? message.slice(code.length).trim() : message) +
-      (age(since, now) === "" ? "" : ` (${age(since, now)} ago)`),
-  ]);
-  const [head = "", ...body] = columns([["NODE", "REVISION", "READY", "CODE", ""], ...cells]);
-  return [
-    paint.strong(head),
-    ...body.map((line, at) => (rows[at]?.ready === true ? line : paint.doubt(line))),
-  ];
+  const shown = rows.map(({ node, pod, revision, ready, code = "", message, since = "" }) => ({
+    isGood: ready,
+    cells: [
+      node,
+      revision === undefined ? (pod === "" ? "-" : "?") : String(revision),
+      ready ? "yes" : "no",
+      code,
+      (code !== "" && message.startsWith(code) ? message.slice(code.length).trim() : message) +
+        (age(since, now) === "" ? "" : ` (${age(since, now)} ago)`),
+    ],
+  }));
+  return table(["NODE", "REVISION", "READY", "CODE", ""], shown, paint);
 }

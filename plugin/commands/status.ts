@@ -1,12 +1,12 @@
 /** `status`: shows the state of the GlobalPullSecret, once or until you interrupt it. */
-import { toggle } from "#contract/values.ts";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { clusterFlags } from "../cluster/flags.ts";
 import { followObject, readObject } from "../cluster/object.ts";
+import { withoutFields } from "../cluster/read.ts";
 import { headline, statusLines, type Screen } from "../show/status.ts";
 import { command } from "../terminal/command.ts";
 import type { ScreenIo } from "../terminal/io.ts";
-import { home, outputFlag, print } from "../terminal/output.ts";
+import { home, print, textOnly, watchFlags } from "../terminal/output.ts";
 import { paintFor } from "../terminal/paint.ts";
 
 /** The number of columns to use if the output is not a terminal. */
@@ -21,17 +21,8 @@ export const status = command(
       "Reads only globalpullsecret/cluster. With -o json or yaml it prints that object. --watch\n" +
       "shows each change until you interrupt it: it redraws on a terminal, and otherwise prints a\n" +
       "line.",
-    flags: {
-      watch: { ...toggle, short: "w", what: "keep showing changes" },
-      ...outputFlag,
-      ...clusterFlags,
-    },
-    rules: [
-      ({ watch, output }) =>
-        watch === true && output !== undefined && output !== "text"
-          ? "--watch: shows text only; leave out --output"
-          : undefined,
-    ],
+    flags: { ...watchFlags, ...clusterFlags },
+    rules: [textOnly],
   },
   async ({ watch, output, ...how }, io) => {
     const cluster = await io.reach(how);
@@ -55,15 +46,6 @@ export const status = command(
     return 0;
   },
 );
-
-/**
- * The object without managedFields. They are longer than the rest of the object, and users do not
- * need them here.
- */
-function withoutFields(object: GlobalPullSecret): GlobalPullSecret {
-  const { managedFields: _, ...metadata } = object.metadata;
-  return { ...object, metadata };
-}
 
 function show(object: GlobalPullSecret | undefined, screen: Screen, io: ScreenIo): undefined {
   if (object === undefined) {

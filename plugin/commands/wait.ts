@@ -102,10 +102,9 @@ async function presentVersions(
   const sources = name === undefined ? sourceSecrets(object) : [sourceSecret(object, name)];
   const presentSources = await Promise.all(
     sources.map(async ({ source, secret }): Promise<PresentSource> => {
-      const now = await versionOf(cluster, secret);
       return {
         source,
-        version: now === "hidden" ? now : now.version,
+        version: await versionOf(cluster, secret),
         before: object?.status?.sources?.find((sourceStatus) => sourceStatus.name === source)
           ?.resourceVersion,
         named: name !== undefined || source !== additionalSecretName,

@@ -1,10 +1,10 @@
 /** Reads what the cluster records about an object's pods and their credentials. Changes nothing. */
 import type { V1Pod, V1PodSpec, V1Secret, V1ServiceAccount } from "@kubernetes/client-node";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
-import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { podsIn } from "#kube/client/paths.ts";
 import { peekObject } from "../cluster/object.ts";
+import { ifAllowed, listOf } from "../cluster/read.ts";
 import { readSecret, type ReadSecret } from "./keyring.ts";
 import { podSpecOf, selectorText, type PodOwner } from "./kinds.ts";
 import { hasPullError, type PullEvent } from "./trouble.ts";
@@ -26,18 +26,6 @@ export type PodFacts = Readonly<{
 }>;
 
 /**
- * Resolves to `notRead` if the caller is not allowed to read this. Rejects after any other failure.
- */
-async function allowed<T>(read: Promise<T>): Promise<T | "notRead"> {
-  try {
-    return await read;
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 403) return "notRead";
-    throw error;
-  }
-}
-
-/**
  * `owner` is an object of the cluster, or an object of a manifest. An object of a manifest might
  * not exist yet.
  */
@@ -51,7 +39,7 @@ export async function gatherPod(
   const name = spec.serviceAccountName || "default";
   const path = `/api/v1/namespaces/${namespace}`;
   const [serviceAccount, events, global] = await Promise.all([
-    allowed(cluster.get<V1ServiceAccount>(`${path}/serviceaccounts/${name}`)),
+    ifAllowed(cluster.get<V1ServiceAccount>(`${path}/serviceaccounts/${name}`), "notRead"),
     pod === undefined ? [] : eventsOf(cluster, `${path}/events`, pod.metadata?.name ?? ""),
     peekObject(cluster),
   ]);
@@ -66,7 +54,10 @@ export async function gatherPod(
       : names(account.imagePullSecrets);
   const secrets = await Promise.all(
     [...own, ...lent].map(async (secretName): Promise<ReadSecret> => {
-      const secret = await allowed(cluster.get<V1Secret>(`${path}/secrets/${secretName}`));
+      const secret = await ifAllowed(
+        cluster.get<V1Secret>(`${path}/secrets/${secretName}`),
+        "notRead",
+      );
       if (secret === "notRead") return { name: secretName, state: "notRead", entries: [] };
       return readSecret(secretName, secret);
     }),
@@ -94,16 +85,12 @@ async function podOf(
   if (owner.kind === "Pod") return owner as V1Pod;
   const selector = owner.spec?.selector;
   if (selector === undefined) return undefined;
-  const pods: V1Pod[] = [];
   const query = { labelSelector: selectorText(selector) };
-  const list = cluster.pages<V1Pod>(podsIn(namespace), query, (page) => void pods.push(...page));
-  if ((await allowed(list)) === "notRead") return undefined;
+  const pods = await ifAllowed(listOf<V1Pod>(cluster, podsIn(namespace), query), []);
   return pods.find(hasPullError) ?? pods[0];
 }
 
 async function eventsOf(cluster: Cluster, path: string, pod: string): Promise<PullEvent[]> {
-  const events: PullEvent[] = [];
   const query = { fieldSelector: `involvedObject.name=${pod},reason=Failed` };
-  const list = cluster.pages<PullEvent>(path, query, (page) => void events.push(...page));
-  return (await allowed(list)) === "notRead" ? [] : events;
+  return await ifAllowed(listOf<PullEvent>(cluster, path, query), []);
 }

@@ -1,7 +1,8 @@
 /** Prints a value as text for people, or as JSON or YAML of a stable shape. */
-import { oneOf } from "#contract/values.ts";
+import { oneOf, toggle } from "#contract/values.ts";
 import { escape } from "#pullsecret/problems/keypath.ts";
 import type { ScreenIo } from "./io.ts";
+import type { Paint } from "./paint.ts";
 
 /**
  * Moves the cursor to the top left and erases the screen below it. Redrawing in this way does not
@@ -19,6 +20,18 @@ export const outputFlag = {
     what: "how to print, text, json or yaml",
   },
 } as const;
+
+/** The flags of commands that can keep showing changes. `textOnly` is their rule. */
+export const watchFlags = {
+  watch: { ...toggle, short: "w", what: "keep showing changes" },
+  ...outputFlag,
+} as const;
+
+export const textOnly = ({
+  watch,
+  output = "text",
+}: Readonly<{ watch?: boolean; output?: Format }>): string | undefined =>
+  watch === true && output !== "text" ? "--watch: shows text only; leave out --output" : undefined;
 
 /**
  * Prints the value unchanged for programs. For people, prints lines, and escapes characters in them
@@ -53,6 +66,15 @@ export function columns(rows: readonly (readonly string[])[]): string[] {
   return rows.map((row) =>
     `  ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ")}`.trimEnd(),
   );
+}
+
+type Row = Readonly<{ cells: readonly string[]; isGood: boolean }>;
+
+/** The rows below a head. Rows that need attention are coloured. */
+export function table(head: readonly string[], rows: readonly Row[], paint: Paint): string[] {
+  const [title = "", ...lines] = columns([head, ...rows.map(({ cells }) => cells)]);
+  const body = lines.map((line, at) => (rows[at]?.isGood === true ? line : paint.doubt(line)));
+  return [paint.strong(title), ...body];
 }
 
 /**

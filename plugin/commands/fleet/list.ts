@@ -4,7 +4,7 @@ import { leavingLabel } from "#contract/joined.ts";
 import { conditionOf } from "#kube/conditions.ts";
 import { clusterFlags } from "#plugin/cluster/flags.ts";
 import { joinedIn } from "#plugin/clusters/profile.ts";
-import { columns, outputFlag, print } from "#plugin/terminal/output.ts";
+import { outputFlag, print, table } from "#plugin/terminal/output.ts";
 import { command } from "#plugin/terminal/command.ts";
 import { paintFor, type Paint } from "#plugin/terminal/paint.ts";
 
@@ -56,22 +56,9 @@ function rowOf({ metadata, status }: ClusterProfile): Row {
 
 function lines(rows: readonly Row[], paint: Paint): string[] {
   if (rows.length === 0) return ["No cluster is joined: kubectl pull-secret fleet join --help."];
-  const cells = rows.map(({ name, joined, healthy, guarded, version, message = "" }) => [
-    name,
-    joined,
-    healthy,
-    guarded,
-    version,
-    message,
-  ]);
-  const [head = "", ...body] = columns([
-    ["NAME", "JOINED", "HEALTHY", "GUARDED", "VERSION", ""],
-    ...cells,
-  ]);
-  const good = ({ joined, healthy, guarded }: Row) =>
-    [joined, healthy, guarded].every((status) => status === "True");
-  return [
-    paint.strong(head),
-    ...body.map((line, at) => (rows.slice(at, at + 1).every(good) ? line : paint.doubt(line))),
-  ];
+  const shown = rows.map(({ name, joined, healthy, guarded, version, message = "" }) => ({
+    isGood: [joined, healthy, guarded].every((status) => status === "True"),
+    cells: [name, joined, healthy, guarded, version, message],
+  }));
+  return table(["NAME", "JOINED", "HEALTHY", "GUARDED", "VERSION", ""], shown, paint);
 }

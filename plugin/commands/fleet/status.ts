@@ -1,29 +1,30 @@
 /** `fleet status`: shows the progress of FleetSecrets' clusters, once or until you interrupt it. */
 import { namespace as standard } from "#contract/names.ts";
 import type { Table } from "#contract/table.ts";
-import { toggle, Wrong } from "#contract/values.ts";
+import { Wrong } from "#contract/values.ts";
 import type { FleetSecret } from "#api/fleet-secret.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { watchCollection } from "#kube/watch/collection.ts";
 import { fleetSecretsIn } from "#kube/client/paths.ts";
 import { clusterFlags } from "#plugin/cluster/flags.ts";
+import { listOf, withoutFields } from "#plugin/cluster/read.ts";
+import { clusterName } from "#plugin/clusters/profile.ts";
 import { command } from "#plugin/terminal/command.ts";
 import { Refused } from "#plugin/terminal/io.ts";
-import { home, outputFlag, print, columns } from "#plugin/terminal/output.ts";
+import { home, print, table, textOnly, watchFlags } from "#plugin/terminal/output.ts";
 import { paintFor, type Paint } from "#plugin/terminal/paint.ts";
 import type { FleetConditionType } from "#api/fleet-reasons.ts";
 import { conditionOf } from "#kube/conditions.ts";
 
 /** A DNS label. The name becomes part of a path, so we accept nothing else. */
 const label = (value: string): string | Wrong =>
-  /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/.test(value)
+  clusterName.test(value)
     ? value
     : new Wrong("is not a valid namespace name (example: kube-system)");
 
 const flags = {
-  watch: { ...toggle, short: "w", what: "keep showing changes" },
-  ...outputFlag,
+  ...watchFlags,
   ...clusterFlags,
   namespace: { read: label, standard, short: "n", what: "where the FleetSecrets are" },
 } as const satisfies Table;
@@ -38,12 +39,7 @@ export const status = command(
       "--watch shows each change until you interrupt it: it redraws on a terminal, and otherwise\n" +
       "prints lines.",
     flags,
-    rules: [
-      ({ watch, output }) =>
-        watch === true && output !== undefined && output !== "text"
-          ? "--watch: shows text only; leave out --output"
-          : undefined,
-    ],
+    rules: [textOnly],
   },
   async ({ namespace, watch, output, ...how }, io) => {
     const cluster = await io.reach(how);
@@ -85,25 +81,13 @@ export const status = command(
 );
 
 async function read(cluster: Cluster, namespace: string): Promise<FleetSecret[]> {
-  const all: FleetSecret[] = [];
   try {
-    await cluster.pages<FleetSecret>(fleetSecretsIn(namespace), {}, (page) => {
-      all.push(...page.map((fleetSecret) => withoutFields(fleetSecret)));
-    });
+    const all = await listOf<FleetSecret>(cluster, fleetSecretsIn(namespace));
+    return all.map(withoutFields);
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 404) throw error;
     throw new Refused("fleetsecrets: not served; apply manifests/fleet here");
   }
-  return all;
-}
-
-/**
- * The object without managedFields. They are longer than the rest of the object, and users do not
- * need them here.
- */
-function withoutFields(object: FleetSecret): FleetSecret {
-  const { managedFields: _, ...metadata } = object.metadata;
-  return { ...object, metadata };
 }
 
 /** The state in one line. If several conditions are True, the worst one counts. */
@@ -134,14 +118,9 @@ function fleetLines(object: FleetSecret, paint: Paint): string[] {
     failures.map((failure) => `${failure.name} ${failure.reason}: ${failure.message}`),
   );
   const rows = clusters.map(({ name: cluster, state, since, reason = "" }) => {
-    return [
-      cluster,
-      state,
-      since,
-      listed.has(`${cluster} ${reason}`) ? reason.slice(0, 6) : reason,
-    ];
+    const why = listed.has(`${cluster} ${reason}`) ? reason.slice(0, 6) : reason;
+    return { isGood: state === "Done", cells: [cluster, state, since, why] };
   });
-  const [head = "", ...body] = columns([["CLUSTER", "STATE", "SINCE", ""], ...rows]);
   return [
     fleetHeadline(object, paint),
     `Brings    ${spec.secretRef.name} as ${namespace}/${name}, via ${spec.via ?? "Direct"}`,
@@ -156,7 +135,6 @@ function fleetLines(object: FleetSecret, paint: Paint): string[] {
         `Given up  ${cluster.name} at ${cluster.since}, ${cluster.reason}: ${cluster.message}`,
       ),
     ),
-    ...(rows.length === 0 ? [] : [paint.strong(head)]),
-    ...body.map((line, at) => (clusters[at]?.state === "Done" ? line : paint.doubt(line))),
+    ...(rows.length === 0 ? [] : table(["CLUSTER", "STATE", "SINCE", ""], rows, paint)),
   ];
 }

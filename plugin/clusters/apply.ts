@@ -6,7 +6,7 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { pluginManager as manager } from "#kube/client/ownership.ts";
 import { Refused } from "../terminal/io.ts";
 import type { Manifest } from "./manifests.ts";
-import { Places, whyNot } from "./place.ts";
+import { labelOf, Places, whyNot } from "./place.ts";
 import type { Named } from "./profile.ts";
 
 export type Outcome = Readonly<{
@@ -31,15 +31,13 @@ export async function applyTo(
   const outcomes: Outcome[] = [];
   for (const manifest of manifests) {
     const { apiVersion, kind, metadata } = manifest;
-    const label = { object: `${kind}/${metadata.name}`, namespace: metadata.namespace ?? "" };
+    let label = { object: `${kind}/${metadata.name}`, namespace: metadata.namespace ?? "" };
     try {
       // If these manifests contain the CRD of this kind, we wait until the API server serves the
       // kind. This takes a moment after the CRD is applied.
       const wait = !check && defined.has(`${apiVersion.split("/")[0]} ${kind}`);
       const place = await places.of(manifest, wait);
-      const group = place.group === "" ? "" : `.${place.group}`;
-      label.object = `${place.resource}${group}/${place.name}`;
-      label.namespace = place.namespace ?? "";
+      label = labelOf(place);
       const state = check
         ? await held(cluster, place.path, manifest)
         : await applied(cluster, place.path, manifest);

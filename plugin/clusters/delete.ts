@@ -4,7 +4,7 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { pluginManager as manager } from "#kube/client/ownership.ts";
 import type { Manifest } from "./manifests.ts";
 import type { Named } from "./profile.ts";
-import { Places, whyNot } from "./place.ts";
+import { labelOf, Places, whyNot } from "./place.ts";
 
 export type Deletion = Readonly<{
   /** The object's name, such as `deployments.apps/web`. */
@@ -31,7 +31,7 @@ export async function deleteFrom(
   const deletions: Deletion[] = [];
   for (const manifest of manifests.toReversed()) {
     const { kind, metadata } = manifest;
-    const label = { object: `${kind}/${metadata.name}`, namespace: metadata.namespace ?? "" };
+    let label = { object: `${kind}/${metadata.name}`, namespace: metadata.namespace ?? "" };
     try {
       const place = await places.find(manifest);
       if (place === undefined) {
@@ -44,9 +44,7 @@ export async function deleteFrom(
         );
         continue;
       }
-      const group = place.group === "" ? "" : `.${place.group}`;
-      label.object = `${place.resource}${group}/${place.name}`;
-      label.namespace = place.namespace ?? "";
+      label = labelOf(place);
       const live = await cluster.get<Named>(place.path, { as: "metadata" });
       const why = live && whyKept(live.metadata ?? {});
       if (live !== undefined && why === undefined)

@@ -89,6 +89,11 @@ export class Places {
   }
 }
 
+/** An object in the output of `fleet apply` and `fleet delete`, such as `deployments.apps/web`. */
+export function labelOf({ group, resource, name, namespace = "" }: Place) {
+  return { object: `${resource}${group === "" ? "" : `.${group}`}/${name}`, namespace };
+}
+
 /** Why an object could not be applied, for the object's line of output. */
 export function whyNot(error: unknown): string {
   if (error instanceof Refused || error instanceof Misuse) return error.message;

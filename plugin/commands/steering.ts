@@ -7,7 +7,7 @@ import { duration, toggle } from "#contract/values.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { leaseIn } from "#kube/client/paths.ts";
 import { clusterFlags } from "../cluster/flags.ts";
-import { steer } from "../cluster/steer.ts";
+import { steer, type Change } from "../cluster/steer.ts";
 import { untilServed } from "./wait.ts";
 import { agree, yesFlag } from "../terminal/confirm.ts";
 import { command } from "../terminal/command.ts";
@@ -23,55 +23,39 @@ const overPolicy =
 
 const asked = "requested; next: kubectl pull-secret wait\n";
 
-export const pause = command(
-  {
-    group: "steer",
-    what: "hold all changes to the nodes, even a withdrawal; drift is still repaired",
-    example: "",
-    more: `${more}\n\n${overPolicy}`,
-    flags: clusterFlags,
-  },
-  async (how, io) => {
-    await steer(await io.reach(how), { state: "Paused", annotations: {} });
-    io.out("paused; kubectl pull-secret resume ends it\n");
-    return 0;
-  },
+/** A command without flags of its own, which writes one change and prints the next step. */
+const steering = (what: string, help: string, change: () => Change, next: string) =>
+  command(
+    { group: "steer", what, example: "", more: help, flags: clusterFlags },
+    async (how, io) => {
+      await steer(await io.reach(how), change());
+      io.out(next);
+      return 0;
+    },
+  );
+
+export const pause = steering(
+  "hold all changes to the nodes, even a withdrawal; drift is still repaired",
+  `${more}\n\n${overPolicy}`,
+  () => ({ state: "Paused", annotations: {} }),
+  "paused; kubectl pull-secret resume ends it\n",
 );
 
-export const resume = command(
-  {
-    group: "steer",
-    what: "let changes reach the nodes again, after pause or withdraw",
-    example: "",
-    more,
-    flags: clusterFlags,
-  },
-  async (how, io) => {
-    const cluster = await io.reach(how);
-    // This removes the annotation of --now, so that the next withdrawal has a grace period again.
-    const annotations = { [withdrawNowAnnotation]: undefined };
-    await steer(cluster, { state: "Managed", annotations });
-    io.out("resumed; next: kubectl pull-secret wait\n");
-    return 0;
-  },
+export const resume = steering(
+  "let changes reach the nodes again, after pause or withdraw",
+  more,
+  // This removes the annotation of --now, so that the next withdrawal has a grace period again.
+  () => ({ state: "Managed", annotations: { [withdrawNowAnnotation]: undefined } }),
+  "resumed; next: kubectl pull-secret wait\n",
 );
 
-export const retry = command(
-  {
-    group: "steer",
-    what: "retry a halted revision now",
-    example: "",
-    more,
-    flags: clusterFlags,
-  },
-  async (how, io) => {
-    // Any new value requests a retry. We use the time, which also shows when the user requested the
-    // retry.
-    const annotations = { [retryAnnotation]: new Date().toISOString() };
-    await steer(await io.reach(how), { annotations });
-    io.out(asked);
-    return 0;
-  },
+export const retry = steering(
+  "retry a halted revision now",
+  more,
+  // Any new value requests a retry. We use the time, which also shows when the user requested the
+  // retry.
+  () => ({ annotations: { [retryAnnotation]: new Date().toISOString() } }),
+  asked,
 );
 
 export const withdraw = command(

@@ -5,7 +5,7 @@
 import { authorityExtension } from "#contract/names.ts";
 import { parseKubeconfig } from "#kube/kubeconfig/parse.ts";
 import { problemAt } from "#kube/kubeconfig/problems.ts";
-import { formatProblem, type Problem } from "#pullsecret/problems/problems.ts";
+import { codedLine } from "../document/verdict.ts";
 import { Misuse, type ServerAddress } from "../terminal/io.ts";
 
 type Given = Readonly<{
@@ -45,15 +45,15 @@ export function addressFor(
     ...(isPinned ? {} : { extensions: [systemRoots] }),
   };
   const read = parseKubeconfig(configOf(address), source);
-  if (!read.ok) throw new Misuse(read.problems.map(lineOf).join("\n"));
+  if (!read.ok) throw new Misuse(read.problems.map(codedLine).join("\n"));
   if (flags.server === undefined && isLoopback(server))
-    throw new Misuse(lineOf(problemAt("loopback", source, ["clusters", 0, "cluster", "server"])));
+    throw new Misuse(
+      codedLine(problemAt("loopback", source, ["clusters", 0, "cluster", "server"])),
+    );
   return address;
 }
 
 const systemRoots = { name: authorityExtension, extension: { roots: "system" } };
-
-const lineOf = (problem: Problem): string => `${problem.code} ${formatProblem(problem)}`;
 
 const configOf = (cluster: ServerAddress) => ({
   clusters: [{ name: "joined", cluster }],

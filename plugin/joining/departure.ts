@@ -3,9 +3,8 @@ import type { V1Secret } from "@kubernetes/client-node";
 import { joinedByAnnotation, boundName, joinedName } from "#contract/joined.ts";
 import { fleetOwnerAnnotation, namespace } from "#contract/names.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { secretsIn } from "#kube/client/paths.ts";
 import type { Named } from "../clusters/profile.ts";
-import { guardPaths, pathOf, paths, type Target, rolesIn, targetsOf } from "./rights.ts";
+import { guardPaths, pathOf, paths, rolesIn, secretPathOf, targetsOf } from "./rights.ts";
 import { Refused } from "../terminal/io.ts";
 
 /**
@@ -36,7 +35,7 @@ export async function leave(
     spaces.map((where) => pathOf("rolebindings", where)),
     isFromJoin,
   );
-  if (!keepSecrets) await dropAll(roles.flatMap(targetsOf).map(pathOfSecret), placed);
+  if (!keepSecrets) await dropAll(roles.flatMap(targetsOf).map(secretPathOf), placed);
   await dropAll(
     spaces.map((where) => pathOf("roles", where)),
     isFromJoin,
@@ -69,8 +68,6 @@ export function titleOf(path: string): string {
   const [resource = "", name = ""] = path.split("/").slice(-2);
   return `${resource.replace(/ies$/, "y").replace(/s$/, "")}/${name}`;
 }
-
-const pathOfSecret = ({ namespace, name }: Target): string => `${secretsIn(namespace)}/${name}`;
 
 /**
  * Whether the account exists. Throws Refused if another join has created the account and `adopts`

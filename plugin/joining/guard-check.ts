@@ -6,10 +6,9 @@ import { setTimeout as pause } from "node:timers/promises";
 import { joinedName } from "#contract/joined.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { secretsIn } from "#kube/client/paths.ts";
 import { pluginManager as manager } from "#kube/client/ownership.ts";
 import { Refused } from "../terminal/io.ts";
-import { paths, type Target } from "./rights.ts";
+import { paths, secretPathOf, type Target } from "./rights.ts";
 
 /**
  * Maximum number of attempts, which take 15 s. An API server applies a new policy within two
@@ -50,7 +49,7 @@ export async function untilGuarded(cluster: Cluster, targets: readonly Target[])
 
 async function areSecretsRefused(cluster: Cluster, targets: readonly Target[]): Promise<boolean> {
   for (const target of targets) {
-    const state = await read(cluster, pathOf(target));
+    const state = await read(cluster, secretPathOf(target));
     if (state === "absent") return await isRefused(askSecret(cluster, target));
     if (state === "denied") return false;
   }
@@ -67,8 +66,6 @@ async function read(cluster: Cluster, path: string): Promise<"there" | "absent" 
   }
 }
 
-const pathOf = ({ namespace: where, name }: Target) => `${secretsIn(where)}/${name}`;
-
 const askToken = (cluster: Cluster) =>
   cluster.create(`${paths.account}/token`, {
     apiVersion: "authentication.k8s.io/v1",
@@ -79,7 +76,7 @@ const askToken = (cluster: Cluster) =>
 /** Tries in a dry run to create the Secret with a type for tokens. */
 const askSecret = (cluster: Cluster, target: Target) =>
   cluster.apply(
-    pathOf(target),
+    secretPathOf(target),
     {
       apiVersion: "v1",
       kind: "Secret",

@@ -11,6 +11,7 @@ import {
 } from "#contract/joined.ts";
 import { globalPullSecretName, namespace } from "#contract/names.ts";
 import type { V1Role, V1RoleList } from "@kubernetes/client-node";
+import { secretsIn } from "#kube/client/paths.ts";
 import { Wrong } from "#contract/values.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { type Named, target } from "../clusters/profile.ts";
@@ -135,8 +136,6 @@ export const usual: readonly Target[] = ["pull-secret", "fleet-pull-secret"].map
   name,
 }));
 
-const roles = "/apis/rbac.authorization.k8s.io/v1/roles";
-
 /**
  * The Secrets to which an earlier join has granted rights. If a repeated join names no Secrets, it
  * keeps all of these, because `fleet remove` finds the placed Secrets only by the Roles.
@@ -156,9 +155,13 @@ export async function rolesIn(
   isOurs: (role: Named) => boolean,
 ): Promise<readonly V1Role[]> {
   const query = new URLSearchParams({ fieldSelector: `metadata.name=${joinedName}` });
-  const list = await cluster.get<V1RoleList>(`${roles}?${query}`);
+  const list = await cluster.get<V1RoleList>(`${group}/roles?${query}`);
   return (list?.items ?? []).filter(isOurs);
 }
+
+/** The path of a Secret that the account is allowed to write. */
+export const secretPathOf = ({ namespace: where, name }: Target): string =>
+  `${secretsIn(where)}/${name}`;
 
 export const targetsOf = ({ metadata, rules = [] }: V1Role): readonly Target[] =>
   rules

@@ -3,8 +3,9 @@
  * that their kubelets report. Pure.
  */
 import type { V1Node } from "@kubernetes/client-node";
+import { conditionOf } from "#kube/conditions.ts";
 import type { DeliveryMode } from "#contract/names.ts";
-import { columns, span } from "../terminal/output.ts";
+import { span, table } from "../terminal/output.ts";
 import { stepSeconds, stepsFor } from "./expected.ts";
 import type { Paint } from "../terminal/paint.ts";
 
@@ -37,46 +38,40 @@ const cloud = {
   note: "not CredentialProvider: the cloud's own provider is configured (GPS235)",
 } as const satisfies Omit<Kind, "distribution">;
 
+/** A kind of node on which the product changes nothing. */
+const unserved = (distribution: string, note: string): Kind => ({
+  distribution,
+  unit: "-",
+  modes: [],
+  restarts: false,
+  note,
+});
+
 /**
  * Kinds of nodes. The first row that matches a node counts. docs/use/delivery-node.md and README.md
  * describe how we know each row.
  */
 const kinds: readonly (readonly [(node: Facts) => boolean, Kind])[] = [
-  [
-    ({ os }) => os === "windows",
-    { distribution: "Windows", unit: "-", modes: [], restarts: false, note: "not supported" },
-  ],
+  [({ os }) => os === "windows", unserved("Windows", "not supported")],
   [
     ({ labels }) => labels["eks.amazonaws.com/compute-type"] === "fargate",
-    {
-      distribution: "EKS Fargate",
-      unit: "-",
-      modes: [],
-      restarts: false,
-      note: "no DaemonSet runs there",
-    },
+    unserved("EKS Fargate", "no DaemonSet runs there"),
   ],
   [
     ({ labels }) =>
       ["virtual-kubelet", "kwok"].includes(labels["type"] ?? "") ||
       labels["liqo.io/type"] === "virtual-node",
-    {
-      distribution: "virtual kubelet",
-      unit: "-",
-      modes: [],
-      restarts: false,
-      note: "there is no node",
-    },
+    unserved("virtual kubelet", "there is no node"),
   ],
   [
     ({ labels, image }) =>
       "node.openshift.io/os_id" in labels || /CoreOS.*(OpenShift|4\d\d\.)/.test(image),
     {
-      distribution: "OpenShift",
-      unit: "kubelet.service",
-      modes: [],
-      restarts: false,
-      note: "nothing is deployed (GPS323): use the cluster's own global pull secret",
+      ...unserved(
+        "OpenShift",
+        "nothing is deployed (GPS323): use the cluster's own global pull secret",
+      ),
+      unit: systemd.unit,
     },
   ],
   ...(["k3s", "rke2"] as const).flatMap((name) => {
@@ -158,17 +153,15 @@ export class Preflighter {
     const kind = kindOf(node);
     const group = this.#groups.get(kind) ?? { nodes: 0, ready: 0, examples: [] };
     group.nodes += 1;
-    const conditions = node.status?.conditions ?? [];
-    if (conditions.some(({ type, status }) => type === "Ready" && status === "True"))
-      group.ready += 1;
+    if (conditionOf(node.status, "Ready")?.status === "True") group.ready += 1;
     if (group.examples.length < 3) group.examples.push(node.metadata?.name ?? "");
     this.#groups.set(kind, group);
   }
 
   result(): Preflight {
     const groups = [...this.#groups].map(([kind, counts]) => Object.assign({}, kind, counts));
-    const nodes = groups.reduce((sum, group) => sum + group.nodes, 0);
-    const restarts = groups.reduce((sum, group) => sum + (group.restarts ? group.nodes : 0), 0);
+    const nodes = nodesIn(groups);
+    const restarts = nodesIn(groups.filter((group) => group.restarts));
     return {
       nodes,
       groups: groups.toSorted((a, b) => b.nodes - a.nodes),
@@ -177,6 +170,9 @@ export class Preflighter {
     };
   }
 }
+
+const nodesIn = (groups: readonly Readonly<{ nodes: number }>[]): number =>
+  groups.reduce((sum, { nodes }) => sum + nodes, 0);
 
 /**
  * Files from which kubelets take credentials, in the kubelet's order. Agents create the first file,
@@ -194,36 +190,28 @@ const credentialFiles = [
 
 export function preflightLines(preflight: Preflight, paint: Paint): string[] {
   if (preflight.nodes === 0) return ["there are no nodes"];
-  const rows = preflight.groups.map(({ nodes, ready, distribution, unit, modes, restarts }) => [
-    `${ready}/${nodes}`,
-    distribution,
-    unit,
-    modes.join(", ") || "none",
-    restarts ? "yes" : "no",
-  ]);
-  const head = ["READY", "NODES OF", "KUBELET'S UNIT", "MODES", "RESTARTS"];
-  const [title = "", ...body] = columns([head, ...rows]);
+  const rows = preflight.groups.map(({ nodes, ready, distribution, unit, modes, restarts }) => ({
+    isGood: modes.length > 0,
+    cells: [
+      `${ready}/${nodes}`,
+      distribution,
+      unit,
+      modes.join(", ") || "none",
+      restarts ? "yes" : "no",
+    ],
+  }));
   const notes = preflight.groups.flatMap(({ distribution, note, examples }) =>
     note === undefined ? [] : [`  ${distribution} (${examples.join(", ")}): ${note}`],
   );
-  const served = preflight.groups.reduce(
-    (sum, group) => sum + (group.modes.length > 0 ? group.nodes : 0),
-    0,
-  );
-  const first =
-    served === preflight.nodes
-      ? paint.good(`${served} of ${preflight.nodes} nodes can be served`)
-      : paint.doubt(`${served} of ${preflight.nodes} nodes can be served`);
+  const served = nodesIn(preflight.groups.filter(({ modes }) => modes.length > 0));
+  const ink = served === preflight.nodes ? paint.good : paint.doubt;
   return [
-    first,
+    ink(`${served} of ${preflight.nodes} nodes can be served`),
     preflight.restarts === 0
       ? "no kubelet would restart"
       : `a rollout in mode Restart would restart ${preflight.restarts} kubelets, 10 % at a time: ` +
         `about ${span(preflight.seconds)}; containers keep running`,
-    paint.strong(title),
-    ...body.map((line, at) =>
-      preflight.groups[at]?.modes.length === 0 ? paint.doubt(line) : line,
-    ),
+    ...table(["READY", "NODES OF", "KUBELET'S UNIT", "MODES", "RESTARTS"], rows, paint),
     ...notes,
     "if a node has only one of the later files, move its entries to the first file before you install:",
     `  kubectl debug node/NAME -it --image=busybox -- ls -l ${credentialFiles.map((file) => `/host${file}`).join(" ")}`,

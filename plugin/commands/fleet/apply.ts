@@ -2,16 +2,15 @@
  * `fleet apply`: applies manifests to every joined cluster, through the caller's own contexts.
  */
 import { toggle } from "#contract/values.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import { clusterFlags } from "#plugin/cluster/flags.ts";
-import { applyTo, isGood, type Outcome } from "#plugin/clusters/apply.ts";
+import { applyTo, isGood } from "#plugin/clusters/apply.ts";
 import { routesTo, type Route } from "#plugin/clusters/contexts.ts";
-import { readManifests, type Manifest } from "#plugin/clusters/manifests.ts";
+import { readManifests } from "#plugin/clusters/manifests.ts";
 import { whyNot } from "#plugin/clusters/place.ts";
 import { columns, outputFlag, print } from "#plugin/terminal/output.ts";
 import { command } from "#plugin/terminal/command.ts";
 import { manifestFlags } from "./flags.ts";
-
-type Row = Readonly<{ cluster: string }> & Outcome;
 
 export const apply = command(
   {
@@ -34,36 +33,38 @@ export const apply = command(
   async ({ file, clusters = [], check, output, ...how }, io) => {
     const manifests = await readManifests(file, io);
     const routes = await routesTo(await io.reach(how), clusters, how, io);
-    const all = await Promise.all(routes.map((route) => rowsOf(route, manifests, check)));
-    const rows = all.flat();
+    const rows = await inEach(routes, (cluster) => applyTo(cluster, manifests, check));
     await print(output, rows, linesOf, io);
     return rows.every(isGood) ? 0 : 1;
   },
 );
 
-async function rowsOf(
-  { name, reach }: Route,
-  manifests: readonly Manifest[],
-  check: boolean,
-): Promise<readonly Row[]> {
-  try {
-    const outcomes = await applyTo(await reach(), manifests, check);
-    return outcomes.map((outcome) => Object.assign({ cluster: name }, outcome));
-  } catch (error) {
-    return [{ cluster: name, object: "-", namespace: "", state: "failed", why: whyNot(error) }];
-  }
+/**
+ * Runs `act` in all clusters at the same time. Returns a row for each object, or one row for a
+ * cluster that cannot be reached.
+ */
+export async function inEach<Row extends Result>(
+  routes: readonly Route[],
+  act: (cluster: Cluster) => Promise<readonly Row[]>,
+): Promise<(Readonly<{ cluster: string }> & (Row | Failure))[]> {
+  const all = await Promise.all(
+    routes.map(async ({ name, reach }) => {
+      const rows = await reach()
+        .then(act)
+        .catch((error: unknown): Failure[] => [
+          { object: "-", namespace: "", state: "failed", why: whyNot(error) },
+        ]);
+      return rows.map((row) => Object.assign({ cluster: name }, row));
+    }),
+  );
+  return all.flat();
 }
 
-type Line = Readonly<{
-  cluster: string;
-  object: string;
-  namespace: string;
-  state: string;
-  why?: string;
-}>;
+type Result = Readonly<{ object: string; namespace: string; state: string; why?: string }>;
+type Failure = Result & Readonly<{ state: "failed" }>;
 
 /** A table with the result for each object in each cluster. */
-export function linesOf(rows: readonly Line[]): string[] {
+export function linesOf(rows: readonly (Readonly<{ cluster: string }> & Result)[]): string[] {
   if (rows.length === 0) return ["No cluster is joined: kubectl pull-secret fleet join --help."];
   const cells = rows.map(({ cluster, object, namespace, state, why = "" }) => [
     cluster,

@@ -1,16 +1,13 @@
 /** `fleet delete`: deletes the objects of applied manifests from joined clusters. */
 import { clusterFlags } from "#plugin/cluster/flags.ts";
-import { routesTo, type Route } from "#plugin/clusters/contexts.ts";
-import { deleteFrom, isDone, type Deletion } from "#plugin/clusters/delete.ts";
-import { readManifests, type Manifest } from "#plugin/clusters/manifests.ts";
-import { whyNot } from "#plugin/clusters/place.ts";
+import { routesTo } from "#plugin/clusters/contexts.ts";
+import { deleteFrom, isDone } from "#plugin/clusters/delete.ts";
+import { readManifests } from "#plugin/clusters/manifests.ts";
 import { agree, yesFlag } from "#plugin/terminal/confirm.ts";
 import { command } from "#plugin/terminal/command.ts";
 import { outputFlag, print } from "#plugin/terminal/output.ts";
-import { linesOf } from "./apply.ts";
+import { inEach, linesOf } from "./apply.ts";
 import { manifestFlags } from "./flags.ts";
-
-type Row = Readonly<{ cluster: string }> & Deletion;
 
 export const deleteManifests = command(
   {
@@ -36,20 +33,8 @@ export const deleteManifests = command(
     const names = routes.map(({ name }) => name).join(", ");
     if (routes.length > 0)
       await agree(yes, `Delete the ${manifests.length} objects of ${file} in ${names}?`, io);
-    const all = await Promise.all(routes.map((route) => rowsOf(route, manifests)));
-    await print(output, all.flat(), linesOf, io);
-    return all.flat().every(isDone) ? 0 : 1;
+    const rows = await inEach(routes, (cluster) => deleteFrom(cluster, manifests));
+    await print(output, rows, linesOf, io);
+    return rows.every(isDone) ? 0 : 1;
   },
 );
-
-async function rowsOf(
-  { name, reach }: Route,
-  manifests: readonly Manifest[],
-): Promise<readonly Row[]> {
-  try {
-    const deletions = await deleteFrom(await reach(), manifests);
-    return deletions.map((deletion) => Object.assign({ cluster: name }, deletion));
-  } catch (error) {
-    return [{ cluster: name, object: "-", namespace: "", state: "failed", why: whyNot(error) }];
-  }
-}

@@ -66,6 +66,33 @@ for (const [count, served, stalled] of [
     assert.equal(conditions?.find(({ type }) => type === "Stalled")?.reason, stalled);
   });
 
+test("does not retry the status of an object after it is closed", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  let sent = 0;
+  const home = {
+    async pages() {},
+    get: async () => undefined,
+    async apply(path: string) {
+      sent += 1;
+      throw new ApiError({ status: 403, reason: "Forbidden", method: "PATCH", path });
+    },
+    async patch() {},
+    async create() {},
+  } as unknown as Cluster;
+  const fleet = new Fleet({ home, clusterId: "id", holds: () => true, hint() {}, log() {} });
+  const retry = async () => {
+    await setImmediate();
+    t.mock.timers.tick(2000);
+    await setImmediate();
+  };
+  await fleet.run(object, [object]);
+  await retry();
+  assert.equal(sent, 2);
+  fleet.close();
+  await retry();
+  assert.equal(sent, 2);
+});
+
 /** An object whose deadline has passed, and whose only cluster is unreachable. */
 const overdue = new Date(Date.now() - 9 * 3_600_000).toISOString();
 const leaving: FleetSecret = {

@@ -50,6 +50,7 @@ export class Fleet {
   readonly #place: FleetPlace;
   readonly #clusters: FleetClusters;
   readonly #status: StatusWriter<FleetSecret, FleetSecretStatus>;
+  readonly #closed = new AbortController();
 
   constructor(place: FleetPlace) {
     this.#place = place;
@@ -58,13 +59,15 @@ export class Fleet {
       cluster: place.home,
       path: resourceOf,
       manager: `${fleetManager}-status`,
+      signal: this.#closed.signal,
       failed: (error) =>
         place.log({ error: error.message }, "status could not be written; it will be retried"),
     });
   }
 
-  /** Closes all connections. The Secrets stay in the clusters. */
+  /** Closes all connections, and stops writing status. The Secrets stay in the clusters. */
   close(): void {
+    this.#closed.abort();
     this.#clusters.keep([]);
   }
 

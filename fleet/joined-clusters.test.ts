@@ -1,19 +1,22 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { test, type TestContext } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { pino } from "pino";
 import { clusterProfileVersion, type ClusterProfile } from "#api/cluster-profile.ts";
 import { clusterManager } from "#contract/joined.ts";
+import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { keepJoinedClusters } from "./joined-clusters.ts";
 
+const profileNamed = (name: string, uid: string): ClusterProfile => ({
+  apiVersion: clusterProfileVersion,
+  kind: "ClusterProfile",
+  metadata: { name, namespace: "clusters", uid },
+  spec: { clusterManager: { name: clusterManager } },
+});
+
 test("reads the credentials of 1,000 joined clusters, at most 50 at the same time", async () => {
-  const profiles = Array.from({ length: 1000 }, (_, at) => ({
-    apiVersion: clusterProfileVersion,
-    kind: "ClusterProfile",
-    metadata: { name: `c${at}`, namespace: "clusters", uid: String(at) },
-    spec: { clusterManager: { name: clusterManager } },
-  })) satisfies ClusterProfile[];
+  const profiles = Array.from({ length: 1000 }, (_, at) => profileNamed(`c${at}`, String(at)));
   const stop = new AbortController();
   const writtenPaths = new Set<string>();
   let [open, most] = [0, 0];
@@ -34,4 +37,78 @@ test("reads the credentials of 1,000 joined clusters, at most 50 at the same tim
   const log = pino({ level: "silent" });
   await keepJoinedClusters({ home, log, namespaces: ["clusters"] }).until(stop.signal);
   assert.deepEqual([writtenPaths.size, most, open], [1000, 50, 0]);
+});
+
+/**
+ * Follows one ClusterProfile. `tick` lets seconds pass. `apply` answers the writes of the status.
+ */
+function followed(t: TestContext, apply: (body: ClusterProfile) => ClusterProfile) {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  let profiles: readonly ClusterProfile[] = [profileNamed("east", "u")];
+  const list = (next: readonly ClusterProfile[]) => (profiles = next);
+  let sent = 0;
+  const home = {
+    pages: async (_path: string, _query: object, each: (page: readonly object[]) => void) =>
+      each(profiles),
+    get: async () => undefined,
+    async apply(_path: string, body: ClusterProfile) {
+      sent += 1;
+      return apply(body);
+    },
+  } as unknown as Cluster;
+  const stop = new AbortController();
+  const log = pino({ level: "silent" });
+  const running = keepJoinedClusters({ home, log, namespaces: ["clusters"] }).until(stop.signal);
+  t.after(async () => {
+    stop.abort();
+    await running;
+  });
+  const tick = async (seconds: number) => {
+    for (let passed = 0; passed < seconds; passed += 1) {
+      for (let turn = 0; turn < 5; turn += 1) await setImmediate();
+      t.mock.timers.tick(1000);
+    }
+    for (let turn = 0; turn < 5; turn += 1) await setImmediate();
+  };
+  return { list, tick, sent: () => sent };
+}
+
+test("does not retry the status of a ClusterProfile that is gone", async (t) => {
+  const { list, tick, sent } = followed(t, () => {
+    throw new ApiError({ status: 403, reason: "Forbidden", method: "PATCH", path: "/x" });
+  });
+  await tick(5);
+  assert.ok(sent() > 1, String(sent()));
+  list([]);
+  await tick(31);
+  const before = sent();
+  await tick(180);
+  assert.equal(sent(), before);
+});
+
+test("leaves a status alone in which another program changed its own condition", async (t) => {
+  const foreign = (status: "True" | "False") => ({
+    type: "Foreign",
+    status,
+    reason: "Foreign",
+    message: "",
+    lastTransitionTime: new Date(0),
+  });
+  let version = 100;
+  const { list, tick, sent } = followed(t, (body) => {
+    const shownBy = (status: "True" | "False") => {
+      version += 1;
+      const metadata = { ...body.metadata, resourceVersion: String(version) };
+      const conditions = [...(body.status?.conditions ?? []), foreign(status)];
+      const shown = { ...body, metadata, status: { ...body.status, conditions } };
+      return { ...shown, spec: profileNamed("east", "u").spec } as unknown as ClusterProfile;
+    };
+    const answer = shownBy("True");
+    list([shownBy("False")]);
+    return answer;
+  });
+  await tick(2);
+  assert.equal(sent(), 1);
+  await tick(180);
+  assert.equal(sent(), 1);
 });

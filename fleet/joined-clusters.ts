@@ -31,30 +31,37 @@ const secondsBetweenRounds = 30;
  */
 const lanes = 50;
 
-/** A joined cluster, and the status of its profile. */
+/** A joined cluster, and the status of its profile. `gone` aborts when the profile is gone. */
 type Kept = Readonly<{
   joined: JoinedCluster;
+  gone: AbortController;
   status: StatusWriter<ClusterProfile, ClusterProfileStatus>;
 }>;
 
 export function keepJoinedClusters({ home, log, namespaces }: Options) {
   const clusters = new Map<string, Kept>();
 
-  const newKept = (): Kept => ({
-    joined: new JoinedCluster(),
-    status: statusWriter({
+  function newKept(): Kept {
+    const gone = new AbortController();
+    const status = statusWriter<ClusterProfile, ClusterProfileStatus>({
       cluster: home,
       path: ({ namespace = "", name }) => `${clusterProfilesIn(namespace)}/${name}`,
       manager: `${fleetManager}-status`,
+      signal: gone.signal,
       isShown: isReported,
       failed: warnOf(log, "status could not be written; it will be retried"),
-    }),
-  });
+    });
+    return { joined: new JoinedCluster(), gone, status };
+  }
 
   async function run(): Promise<Again> {
     const all = (await Promise.all(namespaces.map(profilesIn))).flat();
     const uids = new Set(all.map(uidOf));
-    for (const uid of clusters.keys()) if (!uids.has(uid)) clusters.delete(uid);
+    for (const [uid, { gone }] of clusters) {
+      if (uids.has(uid)) continue;
+      gone.abort();
+      clusters.delete(uid);
+    }
     await inLanes(all, lanes, keep);
     return { seconds: secondsBetweenRounds };
   }
@@ -80,8 +87,9 @@ export function keepJoinedClusters({ home, log, namespaces }: Options) {
     const { namespace = "", name = "", uid = "" } = profile.metadata;
     const cluster = `${namespace}/${name}`;
     try {
-      const { joined, status } = clusters.get(uid) ?? newKept();
-      clusters.set(uid, { joined, status });
+      const kept = clusters.get(uid) ?? newKept();
+      clusters.set(uid, kept);
+      const { joined, status } = kept;
       const { read, secret: its } = await readProfile(home, profile);
       const observation = await joined.observe(read);
       const secret =

@@ -26,6 +26,7 @@ function bench(...errors: readonly Error[]) {
   const pauses: { milliseconds: number; end: () => void }[] = [];
   const remainingErrors = [...errors];
   const answers: GlobalPullSecret[] = [];
+  const stop = new AbortController();
   const apply = async (path: string, body: object, { manager }: { manager: string }) => {
     const applied = body as GlobalPullSecret;
     const { metadata, status: said } = applied;
@@ -42,6 +43,7 @@ function bench(...errors: readonly Error[]) {
     path: () => globalPullSecretPath,
     manager: "global-pull-secret-status",
     failed: ({ message }) => failed.push(message),
+    signal: stop.signal,
     now: () => clock.milliseconds,
     pause: async (milliseconds) =>
       new Promise<void>((end) => {
@@ -52,7 +54,7 @@ function bench(...errors: readonly Error[]) {
   const flush = async () => {
     for (let step = 0; step < 20; step += 1) await Promise.resolve();
   };
-  return { writer, sent, failed, pauses, flush, answers, clock };
+  return { writer, sent, failed, pauses, flush, answers, clock, stop };
 }
 
 test("writes only the last of the statuses within a second, with status's own manager", async () => {
@@ -184,6 +186,35 @@ for (const [what, shownStatus, version, seconds, written] of shown)
     await flush();
     assert.equal(sent.length, written ? 2 : 1);
   });
+
+test("does not retry a status after its signal has aborted", async () => {
+  const { writer, sent, pauses, flush, stop } = bench(refusal(403));
+  writer.write(object(), status(1));
+  await flush();
+  stop.abort();
+  pauses[0]?.end();
+  await writer.idle();
+  writer.write(object(), status(2));
+  await writer.idle();
+  assert.equal(sent.length, 1);
+});
+
+test("writes a changed status although the object's version is not a number", async () => {
+  const { writer, sent, pauses, flush } = bench();
+  writer.write(object(), status(1));
+  await flush();
+  pauses[0]?.end();
+  await writer.idle();
+  const metadata = { ...object().metadata, resourceVersion: "x" };
+  const opaque = { ...object(), metadata, status: status(9) };
+  writer.write(opaque, status(1));
+  writer.write(opaque, status(2));
+  await flush();
+  assert.deepEqual(
+    sent.map(({ revision }) => revision),
+    [1, 2],
+  );
+});
 
 /** A clock, and an API server in which another client at once overwrites each status of ours. */
 function fight() {

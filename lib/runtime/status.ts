@@ -68,6 +68,8 @@ const repairs = { perSecond: 1 / 60, atOnce: 20 };
 type Options<Status> = StatusPlace &
   Readonly<{
     failed: (error: Error) => void;
+    /** After it aborts, no further write begins. */
+    signal?: AbortSignal;
     /** True if the shown status needs no write. A foreign object's status has more than ours. */
     isShown?: (shown: Status | undefined, ours: Status | undefined) => boolean;
     now?: () => number;
@@ -90,6 +92,7 @@ export type StatusWriter<T extends Reported<Status>, Status> = Readonly<{
  */
 export function statusWriter<T extends Reported<Status>, Status>({
   failed,
+  signal,
   isShown = isSameStatus,
   now = () => performance.now(),
   pause = later,
@@ -100,8 +103,11 @@ export function statusWriter<T extends Reported<Status>, Status>({
   /** The status that is or will be written. Later statuses continue its times and counts. */
   let latest: Queued | undefined;
   let waiting: Queued | undefined;
-  /** The object after the last write, from the API server's answer. */
-  let answered: Readonly<{ object: T; at: number }> | undefined;
+  /**
+   * The object after the last write, from the API server's answer, and the status that we sent: the
+   * status in the answer can have parts of other clients.
+   */
+  let answered: Readonly<{ object: T; status: Status; at: number }> | undefined;
   let worker: Promise<void> | undefined;
   const allowance = new Allowance(repairs, now());
 
@@ -111,11 +117,12 @@ export function statusWriter<T extends Reported<Status>, Status>({
       const { isRepair } = waiting;
       const wait = isRepair ? allowance.when(1, now()) - now() : 0;
       if (wait > 0) await pause(wait);
+      if (signal?.aborted === true) return;
       // Another status might have been queued during the pause.
       const next: Queued = waiting;
       try {
         const object = await applyStatus<T, Status>(place, next.object, next.status);
-        answered = { object, at: now() };
+        answered = { object, status: next.status, at: now() };
         failures = 0;
         if (isRepair) allowance.take(1, now());
         if (waiting === next) waiting = undefined;
@@ -136,8 +143,8 @@ export function statusWriter<T extends Reported<Status>, Status>({
   /** True if the live status is not ours: another client wrote it, or etcd was restored. */
   function isOverwritten({ metadata, status }: T): boolean {
     if (answered === undefined || waiting !== undefined) return false;
-    const { object, at } = answered;
-    if (metadata.uid !== object.metadata.uid || isShown(status, object.status)) return false;
+    const { object, status: ours, at } = answered;
+    if (metadata.uid !== object.metadata.uid || isShown(status, ours)) return false;
     return isNewer(metadata, object.metadata) || now() - at > longestLag;
   }
 
@@ -163,5 +170,6 @@ export function statusWriter<T extends Reported<Status>, Status>({
 const isStale = (error: unknown): boolean =>
   error instanceof ApiError && [404, 409].includes(error.status) && !error.isDenial;
 
+/** False if a version is not a number, which the API does not rule out. */
 const isNewer = (object: V1ObjectMeta, other: V1ObjectMeta): boolean =>
-  BigInt(object.resourceVersion ?? 0) > BigInt(other.resourceVersion ?? 0);
+  Number(object.resourceVersion ?? 0) > Number(other.resourceVersion ?? 0);

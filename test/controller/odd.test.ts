@@ -155,3 +155,26 @@ test("is Stalled and quotes the kubelet's reason when no node can start the agen
   await plane.untilRolledOut(on, 1);
   await untilCondition(on, "Ready", "True", "InForce");
 });
+
+for (const share of [34, 60])
+  test(`does not delay a withdrawal on the other nodes when ${share} % of the nodes are away`, async () => {
+    for (const name of ["d", "e"]) await kubelets.add(name);
+    const revision = await served("20%");
+    const away = ["d", "e", "c"].slice(0, Math.ceil((share * 5) / 100));
+    await untilReady();
+    for (const name of away) await kubelets.die(name);
+    await undeclare();
+    const others = ["a", "b", "c", "d", "e"].filter((name) => !away.includes(name));
+    await until(
+      "the others have removed everything",
+      () =>
+        kubelets.model.nodes.every(
+          ({ name, applied }) => away.includes(name) || applied === undefined,
+        ),
+      { timeout: 120_000 },
+    );
+    assert.deepEqual(kubelets.order(revision + 1).toSorted(), others);
+    for (const name of away) await kubelets.revive(name);
+    await plane.untilGone(on);
+    assert.ok(kubelets.model.nodes.every(({ applied }) => applied === undefined));
+  });

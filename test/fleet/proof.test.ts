@@ -179,6 +179,16 @@ test("halts when nodes fail in a fleet that allows no failure, stays halted in a
   await placedIn(plain, "2");
 });
 
+test("reports and skips a canary that exceeds rollout.progressDeadline, and is done when the canary's nodes have the content", async () => {
+  kubelets.behaviour = (_, revision) => (revision > 0 ? "hangs" : "ready");
+  await begin({}, { rollout: { progressDeadline: "3s" } });
+  await source("1");
+  await untilState(home, "guest-a", "Failed", "GPS456");
+  await placedIn(plain, "1");
+  kubelets.behaviour = () => "ready";
+  await untilState(home, "guest-a", "Done");
+});
+
 test("delays no other cluster while a cluster's own installation is paused, and is done when that installation resumes", async () => {
   await begin({ managementState: "Paused" });
   await source("1");

@@ -1,8 +1,10 @@
-/** Pausing, orphaning and removing a FleetSecret, and the metrics of its controller. */
+/** Pausing, refusing, orphaning and removing a FleetSecret, and the metrics of its controller. */
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
+import type { V1Secret } from "@kubernetes/client-node";
 import { auditOf, isWrite } from "../cluster/audit.ts";
 import { stays, until } from "../cluster/await.ts";
+import { may } from "../cluster/rights.ts";
 import { document, pullSecret } from "../controller/plane.ts";
 import { TcpProxy } from "../controller/tcp-proxy.ts";
 import * as fleet from "./fleet.ts";
@@ -182,6 +184,168 @@ for (const [whose, isNew] of [
     await home.cluster.kubectl("label", "namespace", another, "capi-pull-secret-");
     await until("the Secret is removed", async () => (await fleet.targetIn(a)) === undefined);
   });
+
+const selectB = (selected: boolean) =>
+  home.cluster.kubectl(
+    "label",
+    "namespace",
+    "guest-b",
+    "--overwrite",
+    `capi-pull-secret${selected ? "=true" : "-"}`,
+  );
+const conditionOf = async (type: string) =>
+  (await fleet.objectIn(home))?.status?.conditions?.find((condition) => condition.type === type);
+
+/** Allows or forbids writing and deleting the target in the first cluster. Reading is allowed. */
+async function allowWrites(allowed: boolean): Promise<void> {
+  const verbs = [
+    "get",
+    "list",
+    "watch",
+    ...(allowed ? ["create", "patch", "update", "delete"] : []),
+  ];
+  const patch = JSON.stringify([{ op: "replace", path: "/rules/0/verbs", value: verbs }]);
+  const name = "global-pull-secret-fleet";
+  const its = ["-n", "kube-system"];
+  await a.cluster.kubectl("patch", "role", name, ...its, "--type=json", "-p", patch);
+  const account = `system:serviceaccount:kube-system:${name}`;
+  const answer = () => may(a.cluster, account, "patch", "secrets/pull-secret", "kube-system");
+  await until("the API server enforces it", async () => (await answer()) === allowed);
+}
+
+/** Milliseconds from each write in the first cluster to the next write, in order. */
+function pausesSince(since: string): readonly number[] {
+  const times = writesIn(a, since).map(({ at }) => Date.parse(at));
+  return times.slice(1).map((at, index) => at - (times[index] ?? 0));
+}
+
+test("while a cluster refuses the write, delays no other cluster, and retries with pauses, also in a new process", async (t) => {
+  t.after(() => allowWrites(true));
+  await allowWrites(false);
+  await declare();
+  await source("1");
+  const since = new Date().toISOString();
+  controller = fleet.startFleet(home);
+  await untilState(home, "guest-a", "Failed", "GPS439");
+  const [failure] = (await fleet.objectIn(home))?.status?.failures ?? [];
+  assert.deepEqual([failure?.name, failure?.reason], ["guest-a", "GPS439"]);
+  assert.match(
+    failure?.message ?? "",
+    /^PATCH \/\S+: 403 Forbidden; allow the target to be written/,
+  );
+  await untilState(home, "guest-b", "Done");
+  await until("the cluster got another request", () => writesIn(a, since).length > 1, {
+    timeout: 20_000,
+  });
+  assert.ok(Math.min(...pausesSince(since)) >= 4999, pausesSince(since).join());
+  assert.equal((await conditionOf("Ready"))?.reason, "Refused");
+  await controller[Symbol.asyncDispose]();
+  controller = fleet.startFleet(home);
+  const again = new Date().toISOString();
+  await until("the new process has sent a request", () => writesIn(a, again).length > 0);
+  assert.equal((await conditionOf("Stalled"))?.status, "False");
+  await allowWrites(true);
+  await placed("1");
+  for (const name of ["guest-a", "guest-b"]) await untilState(home, name, "Done");
+});
+
+test("retries a refused deletion with pauses, reports the reason, and removes the Secret once the cluster allows the deletion", async (t) => {
+  t.after(() => allowWrites(true));
+  await declare();
+  controller = fleet.startFleet(home);
+  await source("1");
+  await placed("1");
+  for (const name of ["guest-a", "guest-b"]) await untilState(home, name, "Done");
+  await allowWrites(false);
+  const since = new Date().toISOString();
+  const its = ["fleetsecret", "pull-secret", "-n", "kube-system"];
+  await home.cluster.kubectl("delete", ...its, "--wait=false");
+  await untilState(home, "guest-a", "Leaving", "403 Forbidden");
+  await until("the cluster got another request", () => writesIn(a, since).length > 1, {
+    timeout: 20_000,
+  });
+  assert.ok(Math.min(...pausesSince(since)) >= 4999, pausesSince(since).join());
+  assert.equal(await fleet.targetIn(b), undefined);
+  await allowWrites(true);
+  await home.cluster.kubectl("wait", ...its, "--for=delete", "--timeout=30s");
+  assert.equal(await fleet.targetIn(a), undefined);
+});
+
+const mutating = "mutatingadmissionpolicybinding,mutatingadmissionpolicy";
+
+/**
+ * Creates an admission policy in the first cluster. The policy empties each `pull-secret` that a
+ * client writes there.
+ */
+async function mutate(): Promise<void> {
+  const apiVersion = "admissionregistration.k8s.io/v1";
+  const metadata = { name: "empties" };
+  const rule = { apiGroups: [""], apiVersions: ["v1"], resources: ["secrets"] };
+  const expression = '[JSONPatch{op: "replace", path: "/data/.dockerconfigjson", value: "e30="}]';
+  const spec = {
+    failurePolicy: "Fail",
+    reinvocationPolicy: "Never",
+    matchConstraints: { resourceRules: [{ ...rule, operations: ["CREATE", "UPDATE"] }] },
+    matchConditions: [{ name: "it", expression: 'object.metadata.name == "pull-secret"' }],
+    mutations: [{ patchType: "JSONPatch", jsonPatch: { expression } }],
+  };
+  await a.cluster.apply(
+    { apiVersion, kind: "MutatingAdmissionPolicy", metadata, spec },
+    {
+      apiVersion,
+      kind: "MutatingAdmissionPolicyBinding",
+      metadata,
+      spec: { policyName: "empties" },
+    },
+  );
+  const path = "/api/v1/namespaces/kube-system/secrets/pull-secret?dryRun=All";
+  const how = { manager: "probe", force: true };
+  await until("the API server enforces it", async () => {
+    const applied = await a.api.apply<V1Secret>(
+      path,
+      pullSecret("pull-secret", documentOf("0")),
+      how,
+    );
+    return applied.data?.[".dockerconfigjson"] === "e30=";
+  });
+}
+
+test("reports a cluster as Failed when its admission changes the content, and serves the other clusters", async (t) => {
+  await selectB(false);
+  t.after(() => a.cluster.kubectl("delete", mutating, "empties", "--ignore-not-found"));
+  await mutate();
+  await declare({ rollout: { canary: 0, maxConcurrency: 1, maxFailures: 0 } });
+  await source("1");
+  controller = fleet.startFleet(home);
+  await untilState(home, "guest-a", "Failed", "GPS440");
+  await selectB(true);
+  await untilState(home, "guest-b", "Done");
+  const readyAndStalled = async () => [
+    (await conditionOf("Ready"))?.reason,
+    (await conditionOf("Stalled"))?.status,
+  ];
+  assert.deepEqual(await readyAndStalled(), ["Refused", "False"]);
+  await a.cluster.kubectl("delete", mutating, "empties");
+  await placed("1");
+  await untilState(home, "guest-a", "Done");
+});
+
+test("delivers a change to the next cluster only after the previous cluster has had it for minSuccessTime", async () => {
+  await declare({ rollout: { canary: 1, minSuccessTime: "5s" } });
+  await source("1");
+  const since = new Date().toISOString();
+  controller = fleet.startFleet(home);
+  await placed("1");
+  const written = (guest: fleet.GuestCluster) => () => writesIn(guest, since)[0];
+  const [first, second] = await Promise.all(
+    [a, b].map(async (guest) =>
+      Date.parse((await until("the write is audited", written(guest))).at),
+    ),
+  );
+  // Times in status are whole seconds, therefore the pause can be up to a second shorter than
+  // minSuccessTime.
+  assert.ok(Math.abs((first ?? 0) - (second ?? 0)) >= 4000, `${first} and ${second}`);
+});
 
 test("counts clusters by state in its metrics, and names no cluster", async () => {
   await declare();

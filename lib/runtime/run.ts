@@ -85,7 +85,8 @@ export function runProgram<Config extends Framed>(program: Program<Config>): voi
   const log = openLog(parsed.value["log-level"]);
   const stop = new AbortController();
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => stop.abort());
-  serveProgram(program, parsed.value, { log, stop, lost: () => process.exit(1) }).then(
+  const lost = () => end("another process holds the Lease now", 1);
+  serveProgram(program, parsed.value, { log, stop, lost }).then(
     () => process.exit(0),
     (error: unknown) => end((error as Error).message, 1),
   );
@@ -159,7 +160,8 @@ export async function serveProgram<Config extends Framed>(
     const campaign = leader.until(ended.signal);
     await Promise.race([leader.elected, stopped]);
     if (!signal.aborted) await served.until(signal);
-    // No more writes follow. We release the Lease now, so that the next holder can start at once.
+    // The program's loop has ended, and the fence refuses writes that are still queued. We release
+    // the Lease now, so that the next holder can start at once.
     ended.abort();
     await campaign;
   } finally {

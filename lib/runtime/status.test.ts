@@ -21,16 +21,26 @@ const refusal = (code: number, denied = false) =>
  */
 function bench(...errors: readonly Error[]) {
   const clock = { milliseconds: 0 };
-  const sent: { revision: number | undefined; path: string; uid: string; manager: string }[] = [];
+  const sent: {
+    revision: number | undefined;
+    path: string;
+    uid: string;
+    manager: string;
+    force: boolean | undefined;
+  }[] = [];
   const failed: string[] = [];
   const pauses: { milliseconds: number; end: () => void }[] = [];
   const remainingErrors = [...errors];
   const answers: GlobalPullSecret[] = [];
   const stop = new AbortController();
-  const apply = async (path: string, body: object, { manager }: { manager: string }) => {
+  const apply = async (
+    path: string,
+    body: object,
+    { manager, force }: Parameters<Cluster["apply"]>[2],
+  ) => {
     const applied = body as GlobalPullSecret;
     const { metadata, status: said } = applied;
-    sent.push({ revision: said?.revision?.inForce, path, uid: metadata.uid ?? "", manager });
+    sent.push({ revision: said?.revision?.inForce, path, uid: metadata.uid ?? "", manager, force });
     const error = remainingErrors.shift();
     if (error !== undefined) throw error;
     const resourceVersion = String(100 + answers.length);
@@ -77,6 +87,7 @@ test("writes only the last of the statuses within a second, with status's own ma
   );
   assert.match(sent[0]?.path ?? "", /globalpullsecrets\/cluster\/status$/);
   assert.equal(sent[0]?.manager, "global-pull-secret-status");
+  assert.equal(sent[0]?.force, true, "takes over fields that another client wrote");
 });
 
 test("does not write a status that is already there, whichever controller wrote it", async () => {

@@ -14,7 +14,7 @@ import { releasedFrom, selectedBy } from "./inventory/inventory.ts";
 import { servedVersion } from "./inventory/selector.ts";
 import { nextChanges, type RolloutState } from "./rules/order.ts";
 import { isGivenUp } from "./rules/cluster-state.ts";
-import { judge, ownerOf, type Judged } from "./rules/content.ts";
+import { sourceContent, ownerOf, type Judged } from "./rules/content.ts";
 import { sentence } from "./rules/problems.ts";
 import { membersOf, rivalsOf, type Members, type Rivals } from "./rules/members.ts";
 import { stalledBy, statusOf, type FoundClusters, warningsOf } from "./rules/status.ts";
@@ -211,7 +211,7 @@ export class Fleet {
     const { name } = spec.secretRef;
     const path = `${secretsIn(metadata.namespace ?? "")}/${name}`;
     try {
-      return judge(await this.#place.home.get<V1Secret>(path), name);
+      return sourceContent(await this.#place.home.get<V1Secret>(path), name);
     } catch (error) {
       if (!isForAPerson(error)) throw error;
       const message = sentence("unreadable", error.message);

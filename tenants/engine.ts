@@ -17,7 +17,7 @@ import { sooner, type Again } from "#runtime/loop.ts";
 import { applyStatus, isSameStatus } from "#runtime/status.ts";
 import type { Metrics, Result } from "./metrics.ts";
 import { metadataOf, pathOf, readObject } from "./objects.ts";
-import { judge } from "./rules/content.ts";
+import { checkedContent } from "./rules/content.ts";
 import { sentence } from "./rules/problems.ts";
 import { secretFields, statusOf, type Found } from "./rules/status.ts";
 import { stepOf, replacement, type Live } from "./rules/step.ts";
@@ -215,7 +215,7 @@ export class Engine {
       finalizer === undefined
         ? syncSecret
         : await this.#writeFinalizer(syncSecret, finalizer, true);
-    const judged = judge(object);
+    const judged = checkedContent(object);
     if (!judged.ok)
       return await this.#report(object, result, {
         reason: "Invalid",

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";
 import fc from "fast-check";
-import { has, isPlacedBy, judge, ownerOf, placed, type Content } from "./content.ts";
+import { has, isPlacedBy, sourceContent, ownerOf, placed, type Content } from "./content.ts";
 
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 const planted = "planted-9e4d";
@@ -30,7 +30,7 @@ const table: readonly (readonly [what: string, secret: object | undefined, said:
 ];
 for (const [what, secret, said] of table)
   test(`the source is ${what}: ${said}`, () => {
-    const judged = judge(secret, "source");
+    const judged = sourceContent(secret, "source");
     const outcome = judged.ok ? "ok" : `${judged.reason} ${judged.message.slice(0, 6)}`;
     assert.equal(outcome, said);
     assert.ok(judged.ok || !judged.message.includes(planted));
@@ -42,7 +42,7 @@ test("K7: accepts Secrets of any type except those that give access to one clust
   const data = fc.dictionary(fc.string(), fc.base64String());
   fc.assert(
     fc.property(types, data, (type, data) => {
-      const judged = judge({ type, data, metadata: { resourceVersion: "7" } }, "source");
+      const judged = sourceContent({ type, data, metadata: { resourceVersion: "7" } }, "source");
       if (closed.includes(type)) assert.match(judged.ok ? "" : judged.message, /^GPS433\b/);
       else assert.deepEqual(judged, { ok: true, content: { type, data }, version: "7" });
     }),

@@ -29,7 +29,7 @@ const openOneCluster: ReadonlySet<string> = new Set([
  * The source's content, or why we place it in no cluster. A pull secret must be valid for every
  * kubelet. We do not check the data of other types.
  */
-export function judge(secret: V1Secret | undefined, name: string): Judged {
+export function sourceContent(secret: V1Secret | undefined, name: string): Judged {
   if (secret === undefined)
     return { ok: false, reason: "SourceMissing", message: sentence("sourceMissing", name) };
   const { type = "Opaque", data = {} } = secret;

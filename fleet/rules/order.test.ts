@@ -232,15 +232,15 @@ test("law: brings the content to all other clusters, however a single cluster be
           const event = script[round % script.length] ?? "keeps";
           const observed = has || event === "away" ? observations[event] : observations.loses;
           has &&= event !== "loses";
-          const judge = (busy: boolean) => {
+          const observeCluster = (busy: boolean) => {
             const judged = rolloutStateOf({ ...whole, busy, observed, former, now });
             const { state, reason } = judged;
             former = { state, reason, since: former?.state === state ? former.since : now };
             return judged;
           };
-          const { rolloutState } = judge(false);
+          const { rolloutState } = observeCluster(false);
           const changed = new Set(nextChanges([{ name: "", rolloutState }, ...all], pace).change);
-          if (changed.has("")) judge((has = true));
+          if (changed.has("")) observeCluster((has = true));
           all = all.map((cluster) =>
             changed.has(cluster.name) ? { ...cluster, rolloutState: "done" } : cluster,
           );

@@ -75,7 +75,7 @@ function decoded(document: string): Record<string, string> {
 const codesOf = (problems: readonly Problem[]): string =>
   problems.map(({ code }) => code).join(" ");
 
-function judge(fieldCase: Case): void {
+function checkCase(fieldCase: Case): void {
   const merged = run(fieldCase);
   const reported = merged.ok ? merged.warnings : merged.problems;
   const verdict = merged.ok ? (reported.length > 0 ? "warn" : "accept") : "reject";
@@ -157,5 +157,5 @@ for (const fieldCase of cases) {
     });
   else
     test(`${id}: ${why}: ${fieldCase.expect ?? "as the kubelet does"}`, () =>
-      fieldCase.file === undefined ? judge(fieldCase) : explainCase(fieldCase));
+      fieldCase.file === undefined ? checkCase(fieldCase) : explainCase(fieldCase));
 }

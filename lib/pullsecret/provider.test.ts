@@ -59,7 +59,7 @@ const ours = (scope: "All" | "Annotated") =>
   JSON.parse(providerConfig(["a.io:5000"], scope)) as Record<string, unknown> & {
     providers: Record<string, unknown>[];
   };
-const judge = (change: object, scope: "All" | "Annotated" = "All") =>
+const judgeChanged = (change: object, scope: "All" | "Annotated" = "All") =>
   judgeConfig(Buffer.from(JSON.stringify({ ...ours(scope), ...change })), scope);
 const withProvider = (change: object) => ({
   providers: [{ ...ours("All").providers[0], ...change }],
@@ -87,7 +87,7 @@ const refused: readonly (readonly [change: object, why: RegExp])[] = [
 ];
 for (const [change, why] of refused)
   test(`refuses a configuration: ${JSON.stringify(change).slice(0, 60)}`, () => {
-    const judged = judge(change);
+    const judged = judgeChanged(change);
     assert.ok(!judged.ok);
     assert.match(judged.why, why);
   });

@@ -40,14 +40,14 @@ for (const [words, input = ""] of judging)
     const fake = cluster({ "quay.io": "u:p", "a.io": "u:p" });
     const spec = { protectedRegistries: ["quay.io"] };
     const accepted = { accepted: "True", reason: "Accepted", message: "in order" } as const;
-    const judge = (name: string) => {
+    const checkFile = (name: string) => {
       const status = { sources: [{ name, ...accepted }] };
       fake.objects.set(globalPullSecretPath, object({ spec, status }));
       return call(words, { cluster: fake, input });
     };
-    const refused = await judge("additional-pull-secret");
+    const refused = await checkFile("additional-pull-secret");
     assert.deepEqual([refused.code, fake.writes], [1, []]);
-    const { code, err } = await judge("original");
+    const { code, err } = await checkFile("original");
     assert.equal(code, 0, err);
     assert.match(
       err,

@@ -93,7 +93,7 @@ export const check = command(
             documents: await documentsIn(file, await io.read(file, documentLimits.bytes), io),
             protection: protectionOf(undefined),
           };
-    const each = documents.map((document) => judge(document, protection));
+    const each = documents.map((document) => examineDocument(document, protection));
     const problems = each.flatMap((result) => result.problems);
     const warnings = each.flatMap((result) => result.warnings);
     const entries = each.flatMap((result) => result.entries);
@@ -122,7 +122,7 @@ export const check = command(
   },
 );
 
-function judge(document: FoundDocument, protection: Protection): Examined {
+function examineDocument(document: FoundDocument, protection: Protection): Examined {
   const { name, bytes } = document;
   // A tool will fill in the whole document later, so there is nothing to check now.
   if (isWholeTemplate(document)) return { entries: [], problems: [], warnings: [] };

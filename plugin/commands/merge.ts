@@ -4,7 +4,7 @@ import type { Table } from "#contract/table.ts";
 import { oneOf, toggle } from "#contract/values.ts";
 import { protectable } from "#pullsecret/merge/protect.ts";
 import { path } from "../document/operands.ts";
-import { codedLine, judge } from "../document/verdict.ts";
+import { codedLine, mergeFiles } from "../document/verdict.ts";
 import { command } from "../terminal/command.ts";
 
 const flags = {
@@ -59,7 +59,7 @@ export const merge = command(
     rules: [oneInput, oneOutput],
   },
   async ({ original, additional, conflicts, protect, "output-file": file }, io) => {
-    const verdict = await judge({ original, additional }, { conflicts, protect }, io);
+    const verdict = await mergeFiles({ original, additional }, { conflicts, protect }, io);
     for (const problem of verdict.ok ? verdict.warnings : verdict.problems)
       io.err(codedLine(problem));
     if (!verdict.ok) return 1;

@@ -31,7 +31,7 @@ import {
   writeIndex,
 } from "../seal/folder.ts";
 import { longestManifest, sealableFrom } from "../seal/sealable.ts";
-import { judge } from "../seal/verdict.ts";
+import { sealVerdicts } from "../seal/verdict.ts";
 import { columns, textOf } from "../terminal/output.ts";
 import { command } from "../terminal/command.ts";
 import {
@@ -311,7 +311,7 @@ function printStates(
   if (index === undefined)
     throw new Refused(`${directory}: has no ${indexName}; seal into it first`);
   const names = new Set(unknown.map((entry) => entry.cluster));
-  const verdicts = judge(index, clustersIn(directory), certificates, names);
+  const verdicts = sealVerdicts(index, clustersIn(directory), certificates, names);
   // We escape these names, because anyone who can commit to the folder can choose them.
   const rows = verdicts.map(({ cluster: name, state, sealedUntil }) =>
     [name, state, sealedUntil].map(escape),

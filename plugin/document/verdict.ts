@@ -25,7 +25,7 @@ type Files = Readonly<{ original: string | undefined; additional: string }>;
 /**
  * Reads and merges the files, and checks their size. Reports the problems of both files together.
  */
-export async function judge(
+export async function mergeFiles(
   files: Files,
   policy: MergePolicy,
   io: Pick<FileIo, "read">,

@@ -115,7 +115,7 @@ export async function giveBack(
   if (object?.spec?.managementState !== state) await steer(cluster, { state, annotations: {} });
   let last = "the API server did not answer";
   const each = (object: GlobalPullSecret | undefined): Answer | undefined => {
-    const now = judge(object);
+    const now = removalAnswer(object);
     if (now.is !== "not yet") return now;
     live.show(now.why, object && expectedSeconds(object));
     last = now.why;
@@ -131,7 +131,7 @@ const withdrawn: ReadyReason = "Withdrawn";
  * Returns `back` only if unreachable nodes have no entry of ours either. If such a node had an
  * entry and returned after the uninstall, no agent would remove the entry.
  */
-function judge(object: GlobalPullSecret | undefined): Answer {
+function removalAnswer(object: GlobalPullSecret | undefined): Answer {
   const { is, why } = judgeServed(object, []);
   if (is === "failed") return { is, why };
   const reason = conditionOf(object?.status, "Ready")?.reason;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { judge } from "./verdict.ts";
+import { sealVerdicts } from "./verdict.ts";
 
 const until = "2126-01-01T00:00:00.000Z";
 
@@ -35,7 +35,9 @@ for (const [certificate, sealing, file, present, state] of cases)
     } as const;
     const certificates = present === undefined ? {} : { east: { fingerprint: present } };
     assert.deepEqual(
-      judge(index, new Set(file ? ["east"] : []), certificates).map((verdict) => verdict.state),
+      sealVerdicts(index, new Set(file ? ["east"] : []), certificates).map(
+        (verdict) => verdict.state,
+      ),
       state === undefined ? [] : [state],
     );
   });
@@ -52,7 +54,7 @@ test("when the cluster's certificate is unknown, lists a file as behind only if 
   } as const;
   const names = new Set(["east", "west"]);
   assert.deepEqual(
-    judge(index, names, {}, names).map(({ state }) => state),
+    sealVerdicts(index, names, {}, names).map(({ state }) => state),
     ["unknown", "behind"],
   );
 });

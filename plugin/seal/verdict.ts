@@ -18,7 +18,7 @@ export type Verdict = Readonly<{ cluster: string; state: State; sealedUntil: str
  * One verdict for each cluster that the command line names or that has a file, sorted by name.
  * `files`: the clusters that have a file.
  */
-export function judge(
+export function sealVerdicts(
   index: SealedIndex,
   files: ReadonlySet<string>,
   present: Readonly<Record<string, Pick<Certificate, "fingerprint">>>,

@@ -43,8 +43,8 @@ export function judgeServed(
     return waiting(`generation ${object.metadata.generation} of spec ${notRead}`);
   // While the object is withdrawn, no version of any source is served.
   if (object.spec?.managementState === "Withdrawn") return judgeWithdrawn(object);
-  const judge = deleted ? judgeDeletion : judgeSource;
-  const judged = present.map((source) => judge(object, source));
+  const judgePresence = deleted ? judgeDeletion : judgeSource;
+  const judged = present.map((source) => judgePresence(object, source));
   const open =
     judged.find(({ is }) => is === "failed") ?? judged.find(({ is }) => is === "waiting");
   const isEmpty = !deleted && conditionOf(object.status, "Ready")?.reason === noSource;

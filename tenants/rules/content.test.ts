@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { judge, sameData, type SyncContent } from "./content.ts";
+import { checkedContent, sameData, type SyncContent } from "./content.ts";
 
 const encode = (text: string) => Buffer.from(text).toString("base64");
 
 test("L12: merges stringData into data as in a Secret, with priority for stringData", () => {
-  const judged = judge({
+  const judged = checkedContent({
     data: { a: encode("1"), b: encode("2") },
     stringData: { b: "ü", ["__proto__"]: "3" },
   });
@@ -20,7 +20,7 @@ test("L12: merges stringData into data as in a Secret, with priority for stringD
 });
 
 test("drops base64 bits after the last byte, like the API server", () => {
-  const judged = judge({ data: { a: "eB==", b: "eHj=", c: "eA==" } });
+  const judged = checkedContent({ data: { a: "eB==", b: "eHj=", c: "eA==" } });
   assert.deepEqual(judged.ok && judged.content.data, { a: "eA==", b: "eHg=", c: "eA==" });
 });
 
@@ -28,14 +28,14 @@ const keys = (letter: string, count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [`${letter}${at}`, ""]));
 
 test("accepts content at its limits: 64 keys in both maps together, 262144 bytes", () => {
-  assert.ok(judge({ data: keys("d", 32), stringData: keys("s", 32) }).ok);
-  assert.ok(judge({ data: keys("k", 64), stringData: keys("k", 64) }).ok, "the same keys");
-  assert.ok(judge({ stringData: { a: `${"€".repeat(87_381)}p` } }).ok);
+  assert.ok(checkedContent({ data: keys("d", 32), stringData: keys("s", 32) }).ok);
+  assert.ok(checkedContent({ data: keys("k", 64), stringData: keys("k", 64) }).ok, "the same keys");
+  assert.ok(checkedContent({ stringData: { a: `${"€".repeat(87_381)}p` } }).ok);
 });
 
 const refused: readonly (readonly [
   what: string,
-  held: Parameters<typeof judge>[0],
+  held: Parameters<typeof checkedContent>[0],
   code: string,
 ])[] = [
   ["a key with a slash", { stringData: { "a/b": "planted" } }, "GPS472"],
@@ -66,7 +66,7 @@ const refused: readonly (readonly [
 
 test("refuses content that cannot be a Secret, with a code and without values", () => {
   for (const [what, held, code] of refused) {
-    const judged = judge(held);
+    const judged = checkedContent(held);
     assert.ok(!judged.ok, what);
     assert.match(judged.message, new RegExp(`^${code}: [^\n]+; [^\n]+$`), what);
     assert.ok(!judged.message.includes("planted"), what);
@@ -84,7 +84,7 @@ test("L13: accepts every type with the keys that it needs", () => {
   ];
   for (const [type, keys] of types)
     assert.ok(
-      judge({ type, stringData: Object.fromEntries(keys.map((key) => [key, ""])) }).ok,
+      checkedContent({ type, stringData: Object.fromEntries(keys.map((key) => [key, ""])) }).ok,
       type,
     );
 });

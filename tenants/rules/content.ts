@@ -47,7 +47,11 @@ const needed: Readonly<Partial<Record<SyncContent["type"], readonly (readonly st
  * would refuse such a Secret, returns the reason. The reason can name a valid key, but never
  * contains a value.
  */
-export function judge({ data = {}, stringData = {}, type = "Opaque" }: Held): JudgedObject {
+export function checkedContent({
+  data = {},
+  stringData = {},
+  type = "Opaque",
+}: Held): JudgedObject {
   const refused = (message: string) => ({ ok: false as const, message });
   const names = [...Object.keys(data), ...Object.keys(stringData)];
   if (names.some((name) => !keyName.test(name))) return refused(sentence("keyName"));

@@ -89,7 +89,7 @@ export function checkImports(root: string): string[] {
       const source = readFileSync(join(root, file), "utf8");
       const imports = importsOf(source);
       for (const imported of imports) {
-        const problem = judge(file, imported);
+        const problem = violationOf(file, imported);
         if (problem !== undefined) violations.push(`${file}: ${problem}`);
       }
       if (isTest(file)) continue;
@@ -129,7 +129,7 @@ function targetOf(file: string, { specifier }: Import): string {
   return specifier.startsWith(".") ? join(dirname(file), specifier) : specifier;
 }
 
-function judge(file: string, imported: Import): string | undefined {
+function violationOf(file: string, imported: Import): string | undefined {
   const { specifier, typeOnly } = imported;
   const target = targetOf(file, imported);
   if (!specifier.startsWith(".") && !specifier.startsWith("#")) {

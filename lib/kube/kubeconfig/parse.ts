@@ -85,11 +85,11 @@ type Refuse = (kind: Kind, ...path: Steps) => undefined;
 
 function accessOf(value: unknown, refuse: Refuse): Access | undefined {
   if (!isFields(value)) return refuse("notObject");
-  judge(value, top, [], refuse);
+  checkFields(value, top, [], refuse);
   const named = of(value, "current-context");
   const context = entry(value, "contexts", "context", named, refuse, ["current-context"]);
   if (context === undefined) return undefined;
-  judge(context.fields, contextFields, context.path, refuse);
+  checkFields(context.fields, contextFields, context.path, refuse);
   const cluster = entry(value, "clusters", "cluster", of(context.fields, "cluster"), refuse, [
     ...context.path,
     "cluster",
@@ -125,7 +125,7 @@ function entry(
 }
 
 /** Refuses fields that are not allowed. An empty text, false and null count as absent. */
-function judge(fields: Fields, verdicts: Known, path: Steps, refuse: Refuse): void {
+function checkFields(fields: Fields, verdicts: Known, path: Steps, refuse: Refuse): void {
   for (const [name, value] of Object.entries(fields)) {
     const verdict = Object.hasOwn(verdicts, name) ? verdicts[name] : undefined;
     if (verdict === null || verdict === "read" || isNothing(value)) continue;
@@ -135,7 +135,7 @@ function judge(fields: Fields, verdicts: Known, path: Steps, refuse: Refuse): vo
 }
 
 function placeOf({ fields, path }: NamedEntry, refuse: Refuse) {
-  judge(fields, clusterFields, path, refuse);
+  checkFields(fields, clusterFields, path, refuse);
   const server = serverOf(of(fields, "server"));
   const authority = of(fields, "certificate-authority-data");
   const serverName = of(fields, "tls-server-name");
@@ -173,7 +173,7 @@ function serverOf(value: unknown): string | undefined {
 }
 
 function proofOf({ fields, path }: NamedEntry, refuse: Refuse): AccessProof | undefined {
-  judge(fields, userFields, path, refuse);
+  checkFields(fields, userFields, path, refuse);
   const token = of(fields, "token");
   const certificate = of(fields, "client-certificate-data");
   const key = of(fields, "client-key-data");

@@ -68,7 +68,7 @@ export function readCredential(
     findings.warn(emptyPassword ? "tokenBesideEmpty" : "dropped", [...path, token], token);
   } else if (emptyPassword)
     findings.warn("emptyPassword", fields.auth === undefined ? path : [...path, "auth"]);
-  judge(credential, fields, path, findings);
+  checkCredential(credential, fields, path, findings);
   return credential;
 }
 
@@ -146,7 +146,12 @@ const noOddControls = /^[\t\n\r -~\u00a0-\uffff]*$/;
 const placeholder =
   /<path:[^>]{0,200}>|\$\{[^}]{0,200}\}|\$\([A-Za-z_]\w{0,200}\)|\{\{.{0,200}\}\}|\bvault:[^\s]{0,200}#|\bref\+[a-z0-9]+:\/\/|ENC\[AES256/;
 
-function judge(credential: Credential, fields: Fields, path: Steps, findings: Findings): void {
+function checkCredential(
+  credential: Credential,
+  fields: Fields,
+  path: Steps,
+  findings: Findings,
+): void {
   const { username, password } = credential;
   const at = fields.auth === undefined ? path : [...path, "auth"];
   // containerd and CRI-O ignore a credential without a user name.

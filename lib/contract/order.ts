@@ -1,0 +1,71 @@
+/**
+ * An order: what the controller asks of one node, in `spec` of the node's NodePullSecret. A report:
+ * what the node's agent answers, in `status`.
+ */
+import type { PublishedMode } from "./names.ts";
+
+/**
+ * The highest valid revision, enough for 34,000 years at one revision a second. A higher number is
+ * damaged data. If the controller accepted that number, it could not publish the next revision.
+ */
+export const mostRevision = 2 ** 40 - 1;
+
+/** Whether this is a revision number; 0 means no revision. */
+export function isRevision(number: unknown): number is number {
+  return Number.isInteger(number) && Number(number) >= 0 && Number(number) <= mostRevision;
+}
+
+/** Parses a revision; undefined for any other text. */
+export function revisionOf(text: string): number | undefined {
+  const number = /^\d{1,13}$/.test(text) ? Number(text) : undefined;
+  return isRevision(number) ? number : undefined;
+}
+
+export type Order = Readonly<{
+  revision: number;
+  /** Salted digest of the content. */
+  digest: string;
+  /**
+   * When the controller asked, in seconds since 1970 by the API server's clock. It is raised by 1 if
+   * the same node is asked twice in a second, so it also distinguishes two orders of the same
+   * content. 0: the node was never asked.
+   */
+  attempt: number;
+}>;
+
+/**
+ * `Proved`: the content is in force and the kubelet runs with it. `Failed`: the kubelet did not come
+ * back with it, and the former content is restored. `Refused`: nothing on the node was touched.
+ * `Removed`: everything of ours has left the node.
+ */
+export const results = ["Proved", "Failed", "Refused", "Removed"] as const;
+export type Result = (typeof results)[number];
+
+/** Decisions use revision, digest, attempt, result, code and since only. */
+export type Report = Order &
+  Readonly<{
+    result: Result;
+    /** `GPS123`, from the agents' catalogue. */
+    code: string;
+    /** For people. At most 800 characters, without control characters. */
+    message: string;
+    mode: PublishedMode;
+    /** The agent's version. */
+    version: string;
+    /** Seconds since 1970: when the agent first gave this result with this code for this content. */
+    since: number;
+    /** Seconds since 1970: when the agent gave this report. */
+    time: number;
+  }>;
+
+/** `7/DIGEST/1764416000`. */
+export const keyOf = ({ revision, digest, attempt }: Order): string =>
+  `${revision}/${digest}/${attempt}`;
+
+/** Parses `spec` of a NodePullSecret. Undefined if a part has another form, or nothing was asked. */
+export function readOrder(spec: unknown): Order | undefined {
+  const { revision, digest, attempt } = (spec ?? {}) as Partial<Record<keyof Order, unknown>>;
+  if (!isRevision(revision) || !isRevision(attempt) || attempt === 0) return undefined;
+  if (typeof digest !== "string" || !/^[\w-]{1,64}$/.test(digest)) return undefined;
+  return { revision, digest, attempt };
+}

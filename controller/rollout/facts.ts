@@ -63,7 +63,7 @@ export type NodeFacts = Readonly<{
 
 /** The rollout's part of global-pull-secret-state. Uids are of Nodes. */
 export type StateFacts = Readonly<{
-  /** All fields except `retry` and `published` are about this revision. */
+  /** All fields except `retry`, `published` and `served` are about this revision. */
   revision: number;
   /** Orders that were given before this time do not count: the publication, or the last retry. */
   since: number;
@@ -75,6 +75,8 @@ export type StateFacts = Readonly<{
   failed: readonly string[];
   /** Nodes that did not answer within their usual time, or disappeared before they answered. */
   lost: readonly string[];
+  /** Some content was served to joining nodes since the product was installed. */
+  served: boolean;
   /** The retry requests that were followed. */
   retry: string;
   /** When the newest contents were published, oldest first, at most `burst`. */
@@ -123,6 +125,11 @@ export type Snapshot = Readonly<{
     | undefined;
   /** All Nodes that the DaemonSet serves. */
   nodes: readonly NodeFacts[];
+  /**
+   * NodePullSecrets whose Node is gone, until Kubernetes' garbage collector deletes them. `uid`: of
+   * the former Node.
+   */
+  orphans: readonly Readonly<{ name: string; uid: string; object: ObjectFacts }>[];
   target: Wanted;
   policy: RolloutPolicy;
   isPaused: boolean;
@@ -233,7 +240,7 @@ export const mostListed = 2000;
 export function stateOf(
   revision: number,
   since: number,
-  { retry, published }: Pick<StateFacts, "retry" | "published">,
+  { retry, published, served }: Pick<StateFacts, "retry" | "published" | "served">,
 ): StateFacts {
   return {
     revision,
@@ -242,6 +249,7 @@ export function stateOf(
     asked: [],
     failed: [],
     lost: [],
+    served,
     retry,
     published,
   };

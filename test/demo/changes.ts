@@ -33,7 +33,7 @@ export async function showJoiner(cluster: Cluster, narrator: Narrator): Promise<
   await untilState(cluster, pod, "Running");
   narrator.claim("joined", true, { seconds: seconds(begun) });
   // Does not wait for Ready, because the Secret still has the bad edit.
-  await product.untilServed(cluster, (await product.revision(cluster)) ?? 0);
+  await product.untilServed(cluster);
 }
 
 /**

@@ -24,8 +24,7 @@ export async function showRotation(cluster: Cluster, narrator: Narrator): Promis
   }
   await product.steerProduct(cluster, { delivery });
   await product.writeAdditional(cluster, registry.document("additional"));
-  const revision = await until("it is published", () => product.revision(cluster));
-  await product.untilServed(cluster, revision);
+  await product.untilServed(cluster);
   const before = await kubelets(cluster);
 
   narrator.step("rotated");

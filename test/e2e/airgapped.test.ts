@@ -53,7 +53,7 @@ test("K11: pulls the agents' image by digest with the pull secrets of the contro
   const options = { image, imagePullSecrets: [pullSecret], settings: allAtOnce };
   await product.installProduct(cluster, options);
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
-  await product.untilServed(cluster, 1);
+  await product.untilServed(cluster);
   for (const node of cluster.nodes) {
     const { spec } = await podOn(node);
     assert.deepEqual(spec.imagePullSecrets, [{ name: pullSecret }]);
@@ -75,7 +75,7 @@ test("pulls the same digest on a joining node, even after the image's tag was mo
   await cluster.registry.push(cluster.kit.images.app, "global-pull-secret:1");
   const joined = await cluster.addNode();
   await until("every node has an agent", async () => (await agents(cluster)).length === 3);
-  await product.untilServed(cluster, 1);
+  await product.untilServed(cluster);
   const [joinedPod, other] = [await podOn(joined), await podOn(first)];
   assert.equal(joinedPod.spec.containers[0]?.image, other.spec.containers[0]?.image);
   const pulls = () => cluster.registry.accesses().slice(before);
@@ -105,7 +105,7 @@ test("restarts no kubelet and writes no file when the installer changes the agen
       (await agents(cluster)).length === 1 && (await podOn(first)).metadata.labels["team"],
     { timeout: 60_000, seen: () => agents(cluster) },
   );
-  await product.untilServed(cluster, 1);
+  await product.untilServed(cluster);
   const { spec } = await podOn(first);
   assert.equal(spec.containers[0]?.image, digest);
   assert.match(JSON.stringify(spec.containers[0]?.resources), /"limits":\{"memory":"128Mi"\}/);

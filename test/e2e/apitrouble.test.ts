@@ -8,7 +8,7 @@ import { loadKubeConfig } from "#kube/load.ts";
 import { stays, until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import { controllerRequests } from "./audit.ts";
-import { agents, auths } from "./nodes.ts";
+import { auths } from "./nodes.ts";
 import { starts } from "./outage.ts";
 import * as product from "./product.ts";
 import { saturate } from "./apf-saturation.ts";
@@ -24,7 +24,7 @@ after(() => cluster?.down());
 const now = () => new Date().toISOString();
 const written = (name: string) => JSON.stringify({ auths: { [name]: { auth: "dTpw" } } });
 
-test("rolls out each change once when etcd restarts and other clients write the agents' pods", async () => {
+test("rolls out each change once when etcd restarts and other clients write the nodes' objects", async () => {
   const before = await starts(cluster);
   const since = now();
   await product.writeAdditional(cluster, written("first.example"));
@@ -39,28 +39,28 @@ test("rolls out each change once when etcd restarts and other clients write the 
     const metadata = { name, annotations: { round: String(round) } };
     const how = { manager: "somebody", force: true };
     return admin.apply(
-      `${collections.pods}/${name}`,
-      { apiVersion: "v1", kind: "Pod", metadata },
+      `${collections.nodePullSecrets}/${name}`,
+      { apiVersion: "globalpullsecret.io/v1alpha1", kind: "NodePullSecret", metadata },
       how,
     );
   };
-  // Writes each pod many times a second, so that the last write is newer than what the controller
-  // has read. Then the controller's next patch of this pod conflicts (409). A request fails while
+  // Writes each object many times a second, so that the last write is newer than what the controller
+  // has read. Then the controller's next patch of this object conflicts (409). A request fails while
   // etcd is away.
   const somebody = async () => {
     while (!over.signal.aborted && !conflict()) {
-      const pods = await agents(cluster).catch(() => []);
       for (let round = 0; round < 20; round += 1)
-        await Promise.allSettled(pods.map(({ metadata }) => annotate(metadata.name, round)));
+        await Promise.allSettled(cluster.nodes.map(({ name }) => annotate(name, round)));
     }
   };
   const others = somebody();
   await restarted;
   // Changes the Secret until a write of the controller has met a conflict: at least two changes, at
   // most six, because the timing is random.
+  let served = 0;
   for (let change = 1; change <= 2 || (change <= 6 && !conflict()); change++) {
     if (change > 1) await product.writeAdditional(cluster, written(`change${change}.example`));
-    await product.untilServed(cluster, change);
+    served = await product.untilServed(cluster, served);
     assert.deepEqual(
       await starts(cluster),
       before.map((count) => count + change),

@@ -16,7 +16,7 @@ export function awayAtWithdrawal(on: () => Cluster): void {
   test("H20: waits only for a node that dies when the removal begins, and cleans this node when it returns", async () => {
     const cluster = on();
     await product.writeAdditional(cluster, cluster.registry.document("additional"));
-    await product.untilServed(cluster, 1);
+    await product.untilServed(cluster);
     const [host, away, other] = (await hostFirst(cluster)) as [Node, Node, Node];
     const others = [host, other];
 

@@ -5,12 +5,12 @@
 import assert from "node:assert/strict";
 import { longTest } from "../sample.ts";
 import { after, before, test } from "node:test";
-import { grantOf } from "#contract/grant.ts";
+import { readOrder } from "#contract/order.ts";
 import * as names from "#contract/names.ts";
 import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import type { Node } from "../cluster/node.ts";
-import { agentOn, allAtOnce, auths, fileMark } from "./nodes.ts";
+import { agentOn, allAtOnce, auths, fileMark, nodeObject } from "./nodes.ts";
 import * as product from "./product.ts";
 
 let cluster: Cluster;
@@ -68,7 +68,7 @@ async function serve(more: Record<string, object> = {}): Promise<void> {
     cluster,
     JSON.stringify({ auths: { [cluster.registry.host]: ours(), ...more } }),
   );
-  await product.untilServed(cluster, served + 1);
+  await product.untilServed(cluster, served);
 }
 
 test("H16: adds our entry to another program's file, keeps all other entries, and lets only root read the file", async () => {
@@ -131,9 +131,9 @@ longTest(
           auths: { [cluster.registry.host]: ours(), [`round${round}.example`]: elsewhere },
         }),
       );
-      await until("the node has its grant", async () => {
-        const pod = await agentOn(cluster, shared);
-        return grantOf(pod.metadata.annotations)?.revision === served + 1;
+      await until("the node is asked", async () => {
+        const order = readOrder((await nodeObject(cluster, shared))?.spec);
+        return (order?.revision ?? 0) > served;
       });
       for (const node of cluster.nodes) {
         const { name } = (await agentOn(cluster, node)).metadata;
@@ -148,7 +148,7 @@ longTest(
           "--wait=false",
         );
       }
-      await product.untilServed(cluster, served + 1);
+      await product.untilServed(cluster, served);
     }
     over = true;
     await watching;
@@ -170,7 +170,6 @@ test("H18: reverts only our change in a rollback, and keeps an entry that anothe
   await shared.breakKubelet(
     "[Service]\nExecStartPre=/bin/sh -c '! grep -q bad.example /var/lib/kubelet/config.json'\n",
   );
-  const served = (await product.revision(cluster)) ?? 0;
   await product.writeAdditional(
     cluster,
     JSON.stringify({ auths: { [cluster.registry.host]: ours(), "bad.example": elsewhere } }),
@@ -181,11 +180,12 @@ test("H18: reverts only our change in a rollback, and keeps an entry that anothe
   assert.deepEqual(auths(shared), { ...before, "meanwhile.example": later });
   assert.ok("bad.example" in auths(bare), "the other node's kubelet runs well with the change");
   await shared.healKubelet();
+  const bad = (await product.revision(cluster)) ?? 0;
   await product.writeAdditional(
     cluster,
     JSON.stringify({ auths: { [cluster.registry.host]: ours() } }),
   );
-  await product.untilServed(cluster, served + 2);
+  await product.untilServed(cluster, bad);
 });
 
 test("H20: restores the displaced entry, keeps others' entries, and deletes config.json where no such file existed before", async () => {

@@ -65,7 +65,7 @@ export function kubeletFails(on: () => Cluster): void {
         auths: { [`${cluster.registry.host}/team`]: cluster.registry.auth("additional") },
       }),
     );
-    await product.untilServed(cluster, served + 1);
+    await product.untilServed(cluster, served);
     for (const node of cluster.nodes)
       assert.match(
         node.readFile("config.json")?.toString() ?? "",

@@ -20,7 +20,7 @@ before(async () => {
   [node] = cluster.nodes as [Node];
   await product.installProduct(cluster, { settings: allAtOnce });
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
-  await product.untilServed(cluster, 1);
+  await product.untilServed(cluster);
 });
 after(() => cluster?.down());
 

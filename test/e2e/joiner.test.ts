@@ -73,7 +73,7 @@ async function joins(pod: string): Promise<number> {
   await cluster.apply(podOn(node, pod, image));
   await until("the node has the credential", () => holds(node), { every: 50 });
   const held = Date.now();
-  await product.untilServed(cluster, 1);
+  await product.untilServed(cluster);
   writeFileSync(join(node.rootfs, network), configuration);
   await untilState(cluster, pod, "Running");
   assert.deepEqual(await pulls(pod), { asked: 1, failed: 0, lastFailed: 0 });

@@ -31,7 +31,7 @@ before(async () => {
     settings: by("Restart"),
   });
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
-  await product.untilServed(cluster, 1);
+  await product.untilServed(cluster);
 });
 after(() => cluster?.down());
 

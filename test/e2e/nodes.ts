@@ -1,4 +1,5 @@
 /** What tests read on nodes: the kubelet's process, config.json, and the agents' pods. */
+import type { NodePullSecret } from "#api/node-pull-secret.ts";
 import * as names from "#contract/names.ts";
 import { until } from "../cluster/await.ts";
 import type { Cluster } from "../cluster/cluster.ts";
@@ -74,11 +75,15 @@ export async function agentOn(cluster: Cluster, node: Node): Promise<AgentPodObj
 
 export async function agentLog(cluster: Cluster, node: Node): Promise<string> {
   const { name } = (await agentOn(cluster, node)).metadata;
-  const log = ["logs", "-n", names.namespace, name];
-  // On the first node of a rollout, the agent's container exits to prove the revision. The agent's
-  // actions are then in the log of the previous container.
-  const before = await cluster.kubectl(...log, "--previous").catch(() => "");
-  return before + (await cluster.kubectl(...log));
+  return await cluster.kubectl("logs", "-n", names.namespace, name);
+}
+
+/** The node's NodePullSecret; undefined if it does not exist. */
+export async function nodeObject(
+  cluster: Cluster,
+  node: Node,
+): Promise<NodePullSecret | undefined> {
+  return await cluster.get<NodePullSecret>("nodepullsecret", node.name, "-n", names.namespace);
 }
 
 /**

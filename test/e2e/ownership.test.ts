@@ -101,7 +101,7 @@ let filesBefore: string[];
 
 test("recreates each of our objects within seconds after its deletion, without a change on the nodes", async () => {
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
-  await product.untilServed(cluster, 1);
+  await product.untilServed(cluster);
   kubeletsBefore = await kubelets(cluster);
   filesBefore = await Promise.all(cluster.nodes.map(fileMark));
   for (const [kind, name] of owned.toReversed()) {
@@ -118,8 +118,7 @@ test("recreates each of our objects within seconds after its deletion, without a
 });
 
 async function untilIdle(): Promise<void> {
-  const now = await until("global-pull-secret has its revision", () => product.revision(cluster));
-  await product.untilServed(cluster, now);
+  await product.untilServed(cluster);
 }
 
 async function undisturbed(): Promise<void> {

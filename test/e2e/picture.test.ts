@@ -30,7 +30,7 @@ type Step = readonly [what: string, micros: number];
 
 test("HD, H5, H10, H11, H12: creates the objects, writes the file and restarts the kubelet in the order of the requirements' picture", async () => {
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
-  await product.untilServed(cluster, 1);
+  const revision = await product.untilServed(cluster);
   const [node] = cluster.nodes;
   assert.ok(node);
 
@@ -62,7 +62,7 @@ test("HD, H5, H10, H11, H12: creates the objects, writes the file and restarts t
     .split("\n")
     .map((line) => JSON.parse(line) as { time: string; action: string; revision: number });
   const logged = (what: string, action: string): Step => {
-    const line = log.find((entry) => entry.revision === 1 && entry.action === action);
+    const line = log.find((entry) => entry.revision === revision && entry.action === action);
     assert.ok(line, `the agent's log shows that ${what}`);
     return [what, micros(line.time)];
   };

@@ -108,7 +108,7 @@ test("H17: finds the kubelet in another unit and directory, and follows a policy
     [cluster.registry.host]: cluster.registry.auth("additional"),
     "other.example": { auth: "b3RoZXI6b25l" },
   });
-  await product.untilServed(cluster, 1);
+  await product.untilServed(cluster);
   assert.deepEqual(await fileOf(), {
     [cluster.registry.host]: cluster.registry.auth("original"),
     "other.example": { auth: "b3RoZXI6b25l" },
@@ -120,17 +120,18 @@ test("H17: finds the kubelet in another unit and directory, and follows a policy
 
 test("delivers a change and a removal without a kubelet restart after mode Reread is set", async () => {
   const first = await kubelet();
+  const served = (await product.revision(cluster)) ?? 0;
   const { uid } = (await agentOn(cluster, node)).metadata;
   await product.steerProduct(cluster, { ...settings, delivery: { mode: "Reread" } });
   await until(
     "another agent is there",
     async () => (await agentOn(cluster, node)).metadata.uid !== uid,
   );
-  // Revision 2 has the same content as revision 1. Only the mode differs: Reread.
-  await product.untilServed(cluster, 2);
+  // The newer revision has the same content. Only the mode differs: Reread.
+  const reread = await product.untilServed(cluster, served);
   await writeSecret(names.additionalSecretName, { "third.example": { auth: "dGhpcmQ6b25l" } });
   await skipRereadWait(node, directory);
-  await product.untilServed(cluster, 3);
+  await product.untilServed(cluster, reread);
   assert.ok("third.example" in ((await fileOf()) as object));
   await product.deleteAdditional(cluster);
   await skipRereadWait(node, directory);

@@ -124,21 +124,28 @@ export async function revision(cluster: Cluster): Promise<number | undefined> {
   return text === undefined ? undefined : Number(Buffer.from(text, "base64").toString());
 }
 
-type DaemonSet = { status: { desiredNumberScheduled: number; numberAvailable: number } };
+type DaemonSet = { status: { desiredNumberScheduled: number; numberReady: number } };
 
-/** Waits until this revision is in force and every node's agent is available. */
-export async function untilServed(cluster: Cluster, expectedRevision: number): Promise<void> {
+/**
+ * Waits until content newer than revision `before` is published and in force, every node has it,
+ * and every node's agent runs. Returns its revision.
+ */
+export async function untilServed(cluster: Cluster, before = 0): Promise<number> {
   const look = async () =>
     await Promise.all([
+      revision(cluster),
       cluster.get<GlobalPullSecret>("globalpullsecret", names.globalPullSecretName),
       cluster.get<DaemonSet>("daemonset", names.agentName, "-n", names.namespace),
     ]);
-  await until(
-    `every node has revision ${expectedRevision}`,
+  return await until(
+    `every node has content newer than revision ${before}`,
     async () => {
-      const [object, daemonSet] = await look();
-      const { desiredNumberScheduled: desired, numberAvailable } = daemonSet?.status ?? {};
-      return object?.status?.revision?.inForce === expectedRevision && desired === numberAvailable;
+      const [published = 0, object, daemonSet] = await look();
+      const { desiredNumberScheduled, numberReady } = daemonSet?.status ?? {};
+      const { revision: revisions, nodes } = object?.status ?? {};
+      const isEverywhere = revisions?.inForce === published && nodes?.updated === nodes?.desired;
+      const isRunning = desiredNumberScheduled === numberReady;
+      return published > before && isEverywhere && isRunning && published;
     },
     { timeout: 120_000, seen: look },
   );
@@ -165,15 +172,21 @@ export async function ourObjects(cluster: Cluster): Promise<string[]> {
     ["secret", names.globalSecretName],
     ["secret", names.stateSecretName],
   ] as const;
-  type Pods = { items: { metadata: { name: string } }[] };
-  const pods = cluster.get<Pods>("pods", ...its, "-l", `name=${names.agentName}`);
+  type Objects = { items: { metadata: { name: string } }[] };
+  const pods = cluster.get<Objects>("pods", ...its, "-l", `name=${names.agentName}`);
+  const nodes = cluster.get<Objects>("nodepullsecrets", ...its);
   const objects = await Promise.all(
     ours.map(async ([kind, name]) =>
       (await cluster.get(kind, name, ...its)) === undefined ? [] : [`${kind}/${name}`],
     ),
   );
   const agents = (await pods)?.items ?? [];
-  return [...objects.flat(), ...agents.map(({ metadata }) => `pod/${metadata.name}`)];
+  const nodeObjects = (await nodes)?.items ?? [];
+  return [
+    ...objects.flat(),
+    ...agents.map(({ metadata }) => `pod/${metadata.name}`),
+    ...nodeObjects.map(({ metadata }) => `nodepullsecret/${metadata.name}`),
+  ];
 }
 
 export type Event = {

@@ -29,7 +29,7 @@ test("H20: reports a kubelet that fails after a removal, and the command that fi
   });
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
   await until("the Secret is published", async () => (await product.revision(cluster)) === 1);
-  await product.untilServed(cluster, 1);
+  await product.untilServed(cluster);
   await stuck.breakKubelet(
     `[Service]\nExecStartPre=/bin/grep -q ${host} /var/lib/kubelet/config.json\n`,
   );

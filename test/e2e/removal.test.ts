@@ -25,7 +25,7 @@ async function deploy(): Promise<void> {
     "the Secret is published",
     async () => (await product.revision(cluster)) !== undefined,
   );
-  await product.untilServed(cluster, (await product.revision(cluster)) ?? 0);
+  await product.untilServed(cluster);
 }
 
 test("H20, H21: the agents repair entries while no controller runs, and a later controller removes everything", async () => {

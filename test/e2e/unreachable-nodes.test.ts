@@ -18,7 +18,7 @@ before(async () => {
   cluster = await startCluster({ nodes: 5, missedAfter: 30 });
   await product.installProduct(cluster, { settings: allAtOnce });
   await product.writeAdditional(cluster, product.documentOf(cluster, "first"));
-  await product.untilServed(cluster, 1);
+  await product.untilServed(cluster);
   await product.installProduct(cluster, { settings: 1 });
   nodes = await hostFirst(cluster);
 });
@@ -56,7 +56,7 @@ test("H4: serves cordoned, tainted and networkless nodes one by one while anothe
   await product.writeAdditional(cluster, product.documentOf(cluster, "second"));
   // Three nodes one after another take 40 s on an idle machine. The timeout is longer, because the
   // machine can be busy.
-  const event = await product.untilEvent(cluster, "RolledOut", /revision 2 /, {
+  const event = await product.untilEvent(cluster, "RolledOut", /is on 3 of 4 nodes/, {
     timeout: 180_000,
   });
   // `forgotten` is not among these 4 nodes, because its Node object was deleted.
@@ -85,10 +85,10 @@ test("H4: serves an unreachable node when it returns", async () => {
       (await agents(cluster)).filter(({ spec }) => spec.nodeName === dead.name),
     ],
   });
-  await product.untilServed(cluster, 2);
+  const served = await product.untilServed(cluster);
   const since = Date.now();
   await product.writeAdditional(cluster, product.documentOf(cluster, "third"));
-  await product.untilServed(cluster, 3);
+  await product.untilServed(cluster, served);
   const all = await restarts(cluster, since);
   assert.equal(all.length, 4);
   assert.equal(mostAtOnce(all, 3000), 1, JSON.stringify(all));

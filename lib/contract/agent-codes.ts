@@ -184,6 +184,31 @@ export const catalogue = {
     "this node has no systemd that can restart its kubelet",
     "nothing changes; set spec.delivery.mode Reread, or leave the node out with --agent-node-selector",
   ],
+  apiSilent: [
+    "GPS263",
+    "the API server does not answer",
+    "the node keeps what it has; asked again, at least every 10 s, unless the API server requests a longer pause",
+  ],
+  apiUnauthorized: [
+    "GPS264",
+    "the API server does not accept the agent's token",
+    "the node keeps what it has; asked again with the kubelet's newest token; if it stays, delete the agent's pod",
+  ],
+  apiForbidden: [
+    "GPS265",
+    "the agent's account lacks a right",
+    "the node keeps what it has; asked again; the controller writes the agents' Role, so check that the controller runs",
+  ],
+  objectless: [
+    "GPS266",
+    "the node has no NodePullSecret",
+    "the agent reports once the controller has created the object; check that the controller runs",
+  ],
+  leaseNotRenewed: [
+    "GPS267",
+    "the restarted kubelet has not renewed its Lease",
+    "reported as proved once it has; if it does not, check that the kubelet reaches the API server",
+  ],
 } as const satisfies Catalogue;
 
 /**

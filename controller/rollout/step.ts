@@ -28,7 +28,7 @@ import { lacksNodes, noNodes, readNodes } from "./nodes.ts";
 import type { AgentPod } from "./pods.ts";
 
 export type Progress = Readonly<{
-  /** Undefined before the agents' pods have been read once. */
+  /** Undefined before the agents' pods, the NodePullSecrets and the Nodes have been read once. */
   view: View | undefined;
   /** The newest revision in global-pull-secret, and the revision that new nodes get. 0: none. */
   revision: number;
@@ -40,20 +40,21 @@ export type Progress = Readonly<{
   now: number;
   /** The rollout of the newest content was completed in this step. */
   ended: boolean;
-  /** The withdrawal is complete. `isConfirmed`: every known node has confirmed it. */
-  completed: Readonly<{ isConfirmed: boolean }> | undefined;
+  /** Set when the withdrawal is complete: the nodes that have not confirmed it. */
+  leftBehind: readonly string[] | undefined;
   state: StateFacts;
   /**
-   * Nodes that should have an agent, and Ready agents, as the DaemonSet controller counts them.
+   * Nodes that should have an agent, and available agents, as the DaemonSet controller counts them.
    * `isCounted`: these counts are about the present DaemonSet.
    */
   desired: number;
   isCounted: boolean;
   available: number;
-  pods: readonly AgentPod[];
+  /** The Nodes that the DaemonSet serves, as last seen. */
+  nodes: readonly NodeFacts[];
   /**
-   * The error of a write on which no other write depends, or the reason why pods cannot be watched.
-   * The error stays the same until the next try.
+   * The error of a write on which no other write depends, or the reason why the pods, the
+   * NodePullSecrets or the Nodes cannot be watched. The error stays the same until the next try.
    */
   failure: Error | undefined;
   /** Seconds until the next step. Infinite: only after a change. */

@@ -14,8 +14,11 @@ import type { SourceFacts, Versions } from "./sources.ts";
 export type Stage =
   /** No run has been completed yet. */
   | Readonly<{ kind: "starting" }>
-  /** Nothing is declared, and none of our objects exist. */
-  | Readonly<{ kind: "nothing" }>
+  /**
+   * Nothing is declared, and none of our objects exist, except the NodePullSecrets of nodes that an
+   * earlier withdrawal left behind.
+   */
+  | Readonly<{ kind: "nothing"; leftBehind: readonly string[] }>
   /**
    * The run stopped early. The troubles, a pause, or an object that is being deleted explain why.
    */

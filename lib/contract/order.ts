@@ -2,7 +2,7 @@
  * An order: what the controller asks of one node, in `spec` of the node's NodePullSecret. A report:
  * what the node's agent answers, in `status`.
  */
-import type { PublishedMode } from "./names.ts";
+import { publishedModes, type PublishedMode } from "./names.ts";
 
 /**
  * The highest valid revision, enough for 34,000 years at one revision a second. A higher number is
@@ -68,4 +68,27 @@ export function readOrder(spec: unknown): Order | undefined {
   if (!isRevision(revision) || !isRevision(attempt) || attempt === 0) return undefined;
   if (typeof digest !== "string" || !/^[\w-]{1,64}$/.test(digest)) return undefined;
   return { revision, digest, attempt };
+}
+
+/** Parses `status` of a NodePullSecret. Undefined if a part is missing or has another form. */
+export function readReport(status: unknown): Report | undefined {
+  const read = (status ?? {}) as Partial<Record<keyof Report, unknown>>;
+  const { revision, attempt, digest, code, message, version } = read;
+  const result = results.find((result) => result === read.result);
+  const mode = publishedModes.find((mode) => mode === read.mode);
+  const [since, time] = [secondsOf(read.since), secondsOf(read.time)];
+  if (!isRevision(revision) || !isRevision(attempt) || !isText(digest, 64)) return undefined;
+  if (!isText(code, 6) || !isText(message, 800) || !isText(version, 64)) return undefined;
+  if (result === undefined || mode === undefined) return undefined;
+  if (since === undefined || time === undefined) return undefined;
+  return { revision, digest, attempt, result, code, message, mode, version, since, time };
+}
+
+const isText = (value: unknown, most: number): value is string =>
+  typeof value === "string" && value.length <= most;
+
+/** Seconds since 1970 of a time in RFC 3339. */
+function secondsOf(time: unknown): number | undefined {
+  const milliseconds = typeof time === "string" ? Date.parse(time) : Number.NaN;
+  return Number.isFinite(milliseconds) ? Math.floor(milliseconds / 1000) : undefined;
 }

@@ -2,10 +2,10 @@
 import type {
   V1Container,
   V1ProjectedVolumeSource,
+  V1SecretVolumeSource,
   V1SecurityContext,
   V1Volume,
 } from "@kubernetes/client-node";
-import { grantAnnotations, grantFiles } from "#contract/grant.ts";
 import * as names from "#contract/names.ts";
 import { restartOf } from "#controller/policy/policy.ts";
 import { resourcesOf, type Agent, providerFlags } from "./agent.ts";
@@ -27,7 +27,7 @@ const nodeFlags = [
   `--allow-fs-read=${names.mountPaths.secret}/*`,
   `--allow-fs-read=${names.mountPaths.kubelet}/*`,
   `--allow-fs-read=${names.mountPaths.systemd}/private`,
-  `--allow-fs-read=${names.mountPaths.pod}/*`,
+  `--allow-fs-read=${names.mountPaths.credentials}/*`,
   // `boot_id` identifies the boot. `mountinfo` shows whether config.json is itself a mount.
   "--allow-fs-read=/proc/sys/kernel/random/boot_id",
   "--allow-fs-read=/proc/self/mountinfo",
@@ -37,8 +37,6 @@ const nodeFlags = [
   `--allow-fs-write=${names.mountPaths.kubelet}/${names.nodeFiles.folder}/*`,
   // The agent empties its credential provider's answer after a switch to another mode.
   `--allow-fs-write=${names.mountPaths.kubelet}/${names.providerFiles.answer}`,
-  `--allow-fs-write=${names.mountPaths.terminationLog}`,
-  `--allow-fs-write=${names.mountPaths.pod}/*`,
   // The agent writes this file so that core dumps do not contain its memory.
   "--allow-fs-write=/proc/self/coredump_filter",
 ];
@@ -55,15 +53,18 @@ const memoryEnvironment = Object.entries({
   UV_THREADPOOL_SIZE: "1",
 }).map(([name, value]) => ({ name, value }));
 
-/** The agent's container: its program, its probe, and no capability. */
-export function container(agent: Agent, digest: string): V1Container {
+/**
+ * The agent's container: its program, and no capability. It has no probe, because the agent reports
+ * by its node's NodePullSecret. The agent reaches the API server at the address in the variables
+ * KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT, which the kubelet adds to every container.
+ */
+export function container(agent: Agent): V1Container {
   return {
     name: names.agentContainer,
     image: agent.image,
     imagePullPolicy: "IfNotPresent",
     command: ["/nodejs/bin/node", ...nodeFlags, "/app/agent.cjs"],
     args: Object.entries({
-      template: digest,
       unit: agent.kubeletUnit,
       restart: restartOf(agent.delivery),
       "restart-control-plane": agent.restartControlPlane,
@@ -71,7 +72,6 @@ export function container(agent: Agent, digest: string): V1Container {
       probation: `${agent.probationSeconds}s`,
       "healthz-port": agent.healthzPort,
       "healthz-address": agent.healthzAddress,
-      "probe-port": agent.probePort,
     }).flatMap(([name, value]) => [`--${name}`, String(value)]),
     env: [
       {
@@ -84,24 +84,13 @@ export function container(agent: Agent, digest: string): V1Container {
       },
       ...memoryEnvironment,
     ],
-    // With a period of 1 s, the kubelet's first probe comes before names.guardSeconds have passed.
-    readinessProbe: {
-      // The path names the template. Without the name, the previous pod's agent could answer the
-      // probe of a pod that still waits for the port.
-      httpGet: { host: "127.0.0.1", path: `/readyz?template=${digest}`, port: agent.probePort },
-      // A probe before the agent listens would fail. The Event and the status update of this
-      // failure would delay the restart of the kubelet.
-      initialDelaySeconds: 1,
-      periodSeconds: 1,
-      failureThreshold: 1,
-      timeoutSeconds: 1,
-    },
     resources: resourcesOf(agent),
     securityContext: asksSystemd(agent) ? { ...confined, ...withSystemd(agent) } : confined,
-    terminationMessagePath: names.mountPaths.terminationLog,
-    terminationMessagePolicy: "File",
+    // Shows the end of the log in the pod's status, for example if a flag cannot be used.
+    terminationMessagePolicy: "FallbackToLogsOnError",
     volumeMounts: [
       { name: "global-pull-secret", mountPath: names.mountPaths.secret, readOnly: true },
+      { name: "credentials", mountPath: names.mountPaths.credentials, readOnly: true },
       // With HostToContainer, the kubelet's unmounts also take effect in the agent's container.
       // Without HostToContainer, the agent's copies of other pods' mounts would keep the mounted
       // devices busy.
@@ -118,7 +107,6 @@ export function container(agent: Agent, digest: string): V1Container {
             },
           ]
         : []),
-      { name: "pod", mountPath: names.mountPaths.pod },
     ],
   };
 }
@@ -154,39 +142,39 @@ const type = "DirectoryOrCreate";
  */
 export function volumes(agent: Agent): V1Volume[] {
   return [
-    { name: "global-pull-secret", projected: mounted },
+    { name: "global-pull-secret", secret },
+    { name: "credentials", projected: credentials },
     { name: "kubelet", hostPath: { path: agent.kubeletDirectory, type } },
     ...(asksSystemd(agent) ? [{ name: "systemd", hostPath: { path: "/run/systemd", type } }] : []),
-    // Contains a marker file after this pod's agent has exited once to write its termination
-    // message.
-    { name: "pod", emptyDir: { medium: "Memory", sizeLimit: "64Ki" } },
   ];
 }
 
+const defaultMode = 0o400;
+
 /**
- * The Secret and the pod's grant in one volume. The kubelet replaces both in one step, and does so
- * immediately when an annotation changes. An environment variable would keep its value from the
- * container's start. The keys are listed, so that keys of later versions reach no node.
+ * The Secret, for a new node that cannot reach the API server yet: the image of kube-proxy may need
+ * the very credential. It is optional, so that the agents of a cluster without the Secret run. The
+ * keys are listed, so that keys of later versions reach no node.
  */
-const mounted: V1ProjectedVolumeSource = {
-  defaultMode: 0o400,
+const secret: V1SecretVolumeSource = {
+  secretName: names.globalSecretName,
+  optional: true,
+  defaultMode,
+  items: [...Object.values(names.secretKeys), ...Object.values(names.servedKeys)].map((key) => ({
+    key,
+    path: key,
+  })),
+};
+
+/**
+ * The agent's token, and the certificates with which the agent verifies the API server. The token
+ * names the pod and its node. It is valid for an hour, and the kubelet renews it earlier.
+ */
+const credentials: V1ProjectedVolumeSource = {
+  defaultMode,
   sources: [
-    {
-      secret: {
-        name: names.globalSecretName,
-        items: [...Object.values(names.secretKeys), ...Object.values(names.servedKeys)].map(
-          (key) => ({ key, path: key }),
-        ),
-      },
-    },
-    {
-      downwardAPI: {
-        items: Object.entries(grantAnnotations).map(([part, annotation]) => ({
-          path: grantFiles[part as keyof typeof grantFiles],
-          fieldRef: { fieldPath: `metadata.annotations['${annotation}']` },
-        })),
-      },
-    },
+    { serviceAccountToken: { path: "token", expirationSeconds: 3600 } },
+    { configMap: { name: "kube-root-ca.crt", items: [{ key: "ca.crt", path: "ca.crt" }] } },
   ],
 };
 

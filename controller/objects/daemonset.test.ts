@@ -6,12 +6,12 @@ import { type Agent, nodesOf } from "./agent.ts";
 import { daemonSet, templateDigest, role, roleBinding, serviceAccount } from "./daemonset.ts";
 import { globalSecret, newSalt } from "./global-secret.ts";
 
-const { spec } = daemonSet(agent);
+const { spec } = daemonSet(agent, 1);
 const pod = spec?.template.spec;
 const [container] = pod?.containers ?? [];
 
 test("H12, H13: gives the DaemonSet the promised name, and its pods the promised label", () => {
-  const { metadata } = daemonSet(agent);
+  const { metadata } = daemonSet(agent, 1);
   assert.equal(`${metadata?.namespace}/${metadata?.name}`, "kube-system/global-pull-secret-syncer");
   assert.equal(spec?.template.metadata?.labels?.["name"], "global-pull-secret-syncer");
   assert.deepEqual(spec?.selector.matchLabels, { name: "global-pull-secret-syncer" });
@@ -24,7 +24,7 @@ test("H4: runs on every Linux node, whatever its taints, before any network", ()
   assert.equal(pod?.priorityClassName, "system-node-critical");
 });
 
-test("H23: gives the agent no token, no capability and no way to gain privileges", () => {
+test("H23: gives the agent no capability and no way to gain privileges", () => {
   assert.equal(pod?.automountServiceAccountToken, false);
   assert.equal(serviceAccount.automountServiceAccountToken, false);
   assert.deepEqual(container?.securityContext, {
@@ -35,7 +35,32 @@ test("H23: gives the agent no token, no capability and no way to gain privileges
   });
   assert.equal(pod?.hostPID, undefined);
   assert.equal(pod?.securityContext?.seccompProfile?.type, "RuntimeDefault");
-  assert.deepEqual(role.rules, []);
+});
+
+test("H11, H23: lets the agents read one Secret and NodePullSecrets, and write only reports", () => {
+  const rights = role.rules?.flatMap(({ resources = [], resourceNames = ["*"], verbs }) =>
+    resources.map((resource) => `${resource} ${resourceNames.join()}: ${verbs.join()}`),
+  );
+  assert.deepEqual(rights, [
+    "secrets global-pull-secret: list,watch",
+    "nodepullsecrets *: list,watch",
+    "nodepullsecrets/status *: patch",
+  ]);
+});
+
+test("gives root in the agent a token that the kubelet renews each hour, and the API server's authority", () => {
+  const volume = pod?.volumes?.find(({ name }) => name === "credentials");
+  assert.deepEqual(volume?.projected, {
+    defaultMode: 0o400,
+    sources: [
+      { serviceAccountToken: { path: "token", expirationSeconds: 3600 } },
+      { configMap: { name: "kube-root-ca.crt", items: [{ key: "ca.crt", path: "ca.crt" }] } },
+    ],
+  });
+  const mount = container?.volumeMounts?.find(({ name }) => name === "credentials");
+  const mountPath = "/var/run/secrets/kubernetes.io/serviceaccount";
+  assert.deepEqual(mount, { name: "credentials", mountPath, readOnly: true });
+  assert.ok(container?.command?.includes(`--allow-fs-read=${mountPath}/*`));
 });
 
 test("H11: gives ServiceAccount, Role and RoleBinding the promised name and links them", () => {
@@ -48,13 +73,13 @@ test("H11: gives ServiceAccount, Role and RoleBinding the promised name and link
 test("never mounts single files, because a mount keeps the old file when the file is replaced", () => {
   assert.deepEqual(
     pod?.volumes?.map(({ hostPath, name }) => hostPath?.type ?? name),
-    ["global-pull-secret", ...Array(2).fill("DirectoryOrCreate"), "pod"],
+    ["global-pull-secret", "credentials", "DirectoryOrCreate", "DirectoryOrCreate"],
   );
   assert.ok(container?.volumeMounts?.every(({ subPath }) => subPath === undefined));
 });
 
 const withPod = (change: Partial<Agent["pod"]>, more: Partial<Agent> = {}) =>
-  daemonSet({ ...agent, ...more, pod: { ...agent.pod, ...change } }).spec?.template;
+  daemonSet({ ...agent, ...more, pod: { ...agent.pod, ...change } }, 1).spec?.template;
 const expressions = (template: ReturnType<typeof withPod>) =>
   template?.spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution
     ?.nodeSelectorTerms;
@@ -104,41 +129,29 @@ test("gives every container the installer's resources, and the pod its priority 
   assert.equal(pod?.imagePullSecrets, undefined);
 });
 
-test("probes every second after the first, on the loopback, at the agent's port", () => {
-  const other = daemonSet({ ...agent, probePort: 1234 }).spec?.template.spec?.containers[0];
-  assert.equal(other?.readinessProbe?.httpGet?.port, 1234);
-  assert.equal(other?.readinessProbe?.httpGet?.host, "127.0.0.1");
-  assert.equal(other?.readinessProbe?.periodSeconds, 1);
-  assert.equal(other?.readinessProbe?.initialDelaySeconds, 1);
-  assert.deepEqual(other?.args?.slice(-2), ["--probe-port", "1234"]);
+test("lets the DaemonSet controller replace as many pods at a time as the caller says, each after 30 s", () => {
+  assert.deepEqual(daemonSet(agent, 7).spec?.updateStrategy, {
+    type: "RollingUpdate",
+    rollingUpdate: { maxUnavailable: 7 },
+  });
+  assert.equal(spec?.minReadySeconds, 30);
+  assert.deepEqual(daemonSet(agent, 7).spec?.template, spec?.template);
 });
 
-test("names the template in the probe, so that no agent of another template can answer the probe", () => {
-  const probed = (agent: Agent) =>
-    daemonSet(agent).spec?.template.spec?.containers[0]?.readinessProbe?.httpGet?.path;
-  const other = { ...agent, image: "example.com/gps:2" };
-  assert.equal(probed(agent), `/readyz?template=${templateDigest(agent)}`);
-  assert.equal(probed(other), `/readyz?template=${templateDigest(other)}`);
-  assert.notEqual(probed(other), probed(agent));
+test("declares no probe, so that the pod is Ready while the container runs", () => {
+  assert.equal(container?.readinessProbe, undefined);
+  assert.equal(container?.livenessProbe, undefined);
 });
 
-test("lets only the controller replace pods, so that a new template stops no agent", () => {
-  assert.deepEqual(spec?.updateStrategy, { type: "OnDelete" });
-});
-
-test("passes the probation to the agent, and sets minReadySeconds to 3 s", () => {
-  assert.deepEqual(
-    container?.args?.slice(container.args.indexOf("--unit")),
-    (
-      "--unit auto --restart Always --restart-control-plane Never --probation 5s " +
-      "--healthz-port 10248 --healthz-address auto --probe-port 20248"
-    ).split(" "),
-  );
-  assert.equal(daemonSet({ ...agent, probationSeconds: 30 }).spec?.minReadySeconds, 3);
+test("passes the installer's values and the probation to the agent", () => {
+  const text =
+    "--unit auto --restart Always --restart-control-plane Never --probation 5s " +
+    "--healthz-port 10248 --healthz-address auto";
+  assert.deepEqual(container?.args, text.split(" "));
 });
 
 const digestIn = (agent: Agent, live?: V1DaemonSet) =>
-  daemonSet(agent, live).spec?.template.metadata?.annotations?.["globalpullsecret.io/template"];
+  daemonSet(agent, 1, live).spec?.template.metadata?.annotations?.["globalpullsecret.io/template"];
 
 test("changes the template digest when the agent changes, but not when the selected nodes change", () => {
   assert.equal(digestIn(agent), templateDigest(agent));
@@ -148,44 +161,38 @@ test("changes the template digest when the agent changes, but not when the selec
 });
 
 test("keeps the time of a kubectl rollout restart, which changes no digest", () => {
-  const live = structuredClone(daemonSet(agent));
+  const live = structuredClone(daemonSet(agent, 1));
   const time = "2026-01-01T00:00:00Z";
   Object.assign(live.spec?.template.metadata?.annotations ?? {}, {
     "kubectl.kubernetes.io/restartedAt": time,
     theirs: "x",
   });
-  const { annotations } = daemonSet(agent, live).spec?.template.metadata ?? {};
+  const { annotations } = daemonSet(agent, 1, live).spec?.template.metadata ?? {};
   assert.equal(annotations?.["kubectl.kubernetes.io/restartedAt"], time);
   assert.equal(annotations?.["theirs"], undefined);
   assert.equal(digestIn(agent, live), digestIn(agent));
 });
 
-test("puts no grant or revision into a template, so that a rotation does not change it", () => {
+test("puts no revision into a template, so that a rotation does not change it", () => {
   const names = Object.keys(spec?.template.metadata?.annotations ?? {}).toSorted();
   assert.deepEqual(names, ["globalpullsecret.io/mode", "globalpullsecret.io/template"]);
 });
 
-test("mounts both slots of the Secret and the pod's grant as one volume, and no other key", () => {
-  const volume = pod?.volumes?.find(({ name }) => name === "global-pull-secret");
-  const [secret, grant, ...more] = volume?.projected?.sources ?? [];
-  assert.deepEqual(more, []);
-  assert.equal(secret?.secret?.name, "global-pull-secret");
+test("mounts both slots of the Secret if it exists, and no other key", () => {
+  const { secret } = pod?.volumes?.find(({ name }) => name === "global-pull-secret") ?? {};
+  const { items = [], ...others } = secret ?? {};
+  assert.deepEqual(others, {
+    secretName: "global-pull-secret",
+    optional: true,
+    defaultMode: 0o400,
+  });
   const { data = {} } = globalSecret({
     newest: { document: "{}", sources: "{}", intent: "apply", revision: 1, salt: newSalt() },
     mode: "Restart",
     served: "nothing",
     publishedAt: 1,
   });
-  // If the Secret lacked a mounted key, pods could not start.
-  const keys = secret.secret.items?.map(({ key }) => key).toSorted();
-  assert.deepEqual(keys, Object.keys(data).toSorted());
-  assert.deepEqual(
-    grant?.downwardAPI?.items?.map(({ path, fieldRef }) => [path, fieldRef?.fieldPath]),
-    ["revision", "digest", "since", "word"].map((part) => [
-      `grant.${part}`,
-      `metadata.annotations['globalpullsecret.io/${part}']`,
-    ]),
-  );
+  assert.deepEqual(items.map(({ key }) => key).toSorted(), Object.keys(data).toSorted());
 });
 
 test("passes unmounts on the node to the agent, so that the agent's mounts do not keep devices busy", () => {
@@ -193,7 +200,7 @@ test("passes unmounts on the node to the agent, so that the agent's mounts do no
   assert.equal(mount?.mountPropagation, "HostToContainer");
 });
 
-const podOf = (change: Partial<Agent>) => daemonSet({ ...agent, ...change }).spec?.template.spec;
+const podOf = (change: Partial<Agent>) => daemonSet({ ...agent, ...change }, 1).spec?.template.spec;
 const hostPaths = (change: Partial<Agent>) =>
   podOf(change)?.volumes?.flatMap(({ hostPath }) => (hostPath ? [hostPath.path] : []));
 
@@ -207,8 +214,6 @@ test("lets agents write only in the kubelet's directory, so that no container ru
       "/host/kubelet/config.json",
       "/host/kubelet/global-pull-secret/*",
       "/host/kubelet/pull-secret-provider/answer.json",
-      "/dev/termination-log",
-      "/run/global-pull-secret/*",
       "/proc/self/coredump_filter",
     ],
   );
@@ -220,7 +225,7 @@ test("gives agents that never restart a kubelet no access to systemd", () => {
   const mounts = podOf({ delivery: { mode: "Reread" } })?.containers[0]?.volumeMounts?.map(
     ({ name }) => name,
   );
-  assert.deepEqual(mounts, ["global-pull-secret", "kubelet", "pod"]);
+  assert.deepEqual(mounts, ["global-pull-secret", "credentials", "kubelet"]);
 });
 
 test("relaxes AppArmor only if systemd's socket is mounted, and sets the installer's SELinux type", () => {

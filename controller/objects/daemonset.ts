@@ -1,8 +1,4 @@
-/**
- * The DaemonSet of the agents and their ServiceAccount, Role and RoleBinding. The agents have no
- * token and use no API, so the Role is empty. These objects exist because users look for them, and
- * because the agents must not use the ServiceAccount `default`.
- */
+/** The DaemonSet of the agents and their ServiceAccount, Role and RoleBinding. */
 import { createHash } from "node:crypto";
 import type {
   V1DaemonSet,
@@ -21,8 +17,17 @@ import { namespace, agentName } from "#contract/names.ts";
 /** The annotation that `kubectl rollout restart` sets on a template. */
 export const restartedAt = "kubectl.kubernetes.io/restartedAt";
 
-/** The DaemonSet. Keeps the time of a `kubectl rollout restart` from `live`. */
-export function daemonSet(agent: Agent, live?: V1DaemonSet): V1DaemonSet {
+/**
+ * Seconds for which the container of a new pod must run until the next pod is replaced. An agent
+ * that ends shortly after its start then stops the upgrade.
+ */
+const minReadySeconds = 30;
+
+/**
+ * The DaemonSet. An upgrade replaces at most `maxUnavailable` pods at a time. Keeps the time of a
+ * `kubectl rollout restart` from `live`.
+ */
+export function daemonSet(agent: Agent, maxUnavailable: number, live?: V1DaemonSet): V1DaemonSet {
   return {
     apiVersion: "apps/v1",
     kind: "DaemonSet",
@@ -33,11 +38,9 @@ export function daemonSet(agent: Agent, live?: V1DaemonSet): V1DaemonSet {
     },
     spec: {
       selector: { matchLabels: { ...names.agentLabels } },
-      minReadySeconds: names.guardSeconds,
+      minReadySeconds,
       revisionHistoryLimit: 2,
-      // The controller replaces the pods itself. It never replaces a pod that is changing its node,
-      // and replaces no more pods at a time than maxUnavailable allows.
-      updateStrategy: { type: "OnDelete" },
+      updateStrategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable } },
       template: template(agent, live),
     },
   };
@@ -53,14 +56,13 @@ export function templateDigest(agent: Agent): string {
     Object.entries(fields).toSorted(([a], [b]) => (a < b ? -1 : 1)),
   );
   return createHash("sha256")
-    .update(JSON.stringify([metadata, podSpec(agent, "")]))
+    .update(JSON.stringify([metadata, podSpec(agent)]))
     .digest("hex")
     .slice(0, 16);
 }
 
 function template(agent: Agent, live: V1DaemonSet | undefined): V1PodTemplateSpec {
   const affinity = affinityOf(agent);
-  const digest = templateDigest(agent);
   const restarted = live?.spec?.template.metadata?.annotations?.[restartedAt];
   return {
     metadata: {
@@ -68,11 +70,11 @@ function template(agent: Agent, live: V1DaemonSet | undefined): V1PodTemplateSpe
       annotations: {
         ...agent.pod.annotations,
         ...(restarted !== undefined && { [restartedAt]: restarted }),
-        [annotations.template]: digest,
+        [annotations.template]: templateDigest(agent),
         [annotations.mode]: names.publishedMode(agent.delivery),
       },
     },
-    spec: { ...podSpec(agent, digest), ...(affinity && { affinity }) },
+    spec: { ...podSpec(agent), ...(affinity && { affinity }) },
   };
 }
 
@@ -80,11 +82,12 @@ function labelsOf(agent: Agent): Readonly<Record<string, string>> {
   return { ...agent.pod.labels, ...names.agentLabels, ...ownerLabels };
 }
 
-function podSpec(agent: Agent, digest: string): NonNullable<V1PodTemplateSpec["spec"]> {
+function podSpec(agent: Agent): NonNullable<V1PodTemplateSpec["spec"]> {
   const { priorityClass } = agent.pod;
   const imagePullSecrets = agent.imagePullSecrets.map((name) => ({ name }));
   return {
     serviceAccountName: names.agentName,
+    // The token is in a volume of its own, which only root can read.
     automountServiceAccountToken: false,
     enableServiceLinks: false,
     // On the node's network, the agent reaches the kubelet's healthz, which listens on loopback.
@@ -103,13 +106,14 @@ function podSpec(agent: Agent, digest: string): NonNullable<V1PodTemplateSpec["s
       // With the runtime's own type, SELinux would keep even uid 0 out of the kubelet's directory.
       ...(agent.seLinuxType !== "" && { seLinuxOptions: { type: agent.seLinuxType } }),
     },
-    containers: [container(agent, digest)],
+    containers: [container(agent)],
     volumes: volumes(agent),
   };
 }
 
 const metadata = { name: agentName, namespace, labels: { ...ownerLabels } };
 const rbac = "rbac.authorization.k8s.io";
+const apiGroup = "globalpullsecret.io";
 
 export const serviceAccount: V1ServiceAccount = {
   apiVersion: "v1",
@@ -118,7 +122,27 @@ export const serviceAccount: V1ServiceAccount = {
   automountServiceAccountToken: false,
 };
 
-export const role: V1Role = { apiVersion: `${rbac}/v1`, kind: "Role", metadata, rules: [] };
+/**
+ * Kubernetes cannot limit `list` and `watch` of NodePullSecrets to the agent's own object, because
+ * all agents share this Role. A ValidatingAdmissionPolicy limits `patch`
+ * (manifests/chart/templates/nodes-policy.yaml). `get` is missing, because agents list and watch by
+ * a field selector.
+ */
+export const role: V1Role = {
+  apiVersion: `${rbac}/v1`,
+  kind: "Role",
+  metadata,
+  rules: [
+    {
+      apiGroups: [""],
+      resources: ["secrets"],
+      resourceNames: [names.globalSecretName],
+      verbs: ["list", "watch"],
+    },
+    { apiGroups: [apiGroup], resources: ["nodepullsecrets"], verbs: ["list", "watch"] },
+    { apiGroups: [apiGroup], resources: ["nodepullsecrets/status"], verbs: ["patch"] },
+  ],
+};
 
 export const roleBinding: V1RoleBinding = {
   apiVersion: `${rbac}/v1`,

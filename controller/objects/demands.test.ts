@@ -7,13 +7,12 @@ import { AdmissionError, demand } from "#kube/apply/demands.ts";
 import { owned } from "#kube/client/paths.ts";
 import { globalSecret } from "./global-secret.ts";
 
-const set = () => daemonSet(agent);
+const set = () => daemonSet(agent, 1);
 
 type Edit = (daemonSet: V1DaemonSet) => void;
 const pod = ({ spec }: V1DaemonSet) => spec?.template.spec ?? assert.fail();
-const projected = (daemonSet: V1DaemonSet) =>
-  pod(daemonSet).volumes?.find(({ name }) => name === "global-pull-secret")?.projected?.sources ??
-  assert.fail();
+const volume = (daemonSet: V1DaemonSet, name: string) =>
+  pod(daemonSet).volumes?.find((volume) => volume.name === name) ?? assert.fail();
 const first = (daemonSet: V1DaemonSet) => pod(daemonSet).containers[0] ?? assert.fail();
 
 const tolerated: readonly (readonly [sentence: string, edit: Edit])[] = [
@@ -65,12 +64,13 @@ const refused: readonly (readonly [sentence: string, edit: Edit, field: string])
     "mode",
   ],
   [
-    "let the DaemonSet controller replace pods",
-    (daemonSet) => Object.assign(daemonSet.spec?.updateStrategy ?? {}, { type: "RollingUpdate" }),
-    "updateStrategy.type",
+    "let the DaemonSet controller replace more pods at a time",
+    (daemonSet) =>
+      Object.assign(daemonSet.spec?.updateStrategy?.rollingUpdate ?? {}, { maxUnavailable: 9 }),
+    "updateStrategy.rollingUpdate.maxUnavailable",
   ],
   [
-    "shorten the probation",
+    "shorten the time for which a new pod must run",
     (daemonSet) => Object.assign(daemonSet.spec ?? {}, { minReadySeconds: 0 }),
     "minReadySeconds",
   ],
@@ -81,19 +81,14 @@ const refused: readonly (readonly [sentence: string, edit: Edit, field: string])
     "env[NODE_NAME]",
   ],
   [
-    "remove the probe",
-    (daemonSet) => void delete first(daemonSet).readinessProbe,
-    "readinessProbe",
-  ],
-  [
     "mount another Secret",
-    (daemonSet) => Object.assign(projected(daemonSet)[0]?.secret ?? assert.fail(), { name: "x" }),
+    (daemonSet) => (volume(daemonSet, "global-pull-secret").secret = { secretName: "x" }),
     "volumes[global-pull-secret]",
   ],
   [
-    "remove the grant from the volume",
-    (daemonSet) => void projected(daemonSet).pop(),
-    "volumes[global-pull-secret]",
+    "remove the token",
+    (daemonSet) => (volume(daemonSet, "credentials").projected = { sources: [] }),
+    "volumes[credentials]",
   ],
 ];
 for (const [sentence, edit, field] of refused) {

@@ -19,7 +19,6 @@ test("uses the documented defaults without flags", () => {
           restartControlPlane: "Never",
           kubeletUnit: "auto",
           kubeletDirectory: "/var/lib/kubelet",
-          probePort: 20248,
           healthzPort: 10248,
           healthzAddress: "auto",
           seLinuxType: "spc_t",
@@ -59,7 +58,7 @@ test("reads every flag", () => {
     "--original ns/pull --original-kubeconfig /k --guest-kubeconfig /g --namespace clusters-a --protect quay.io --protect gcr.io " +
     "--delivery-modes Reread --max-unavailable-limit 3 " +
     "--restart-control-plane Always --kubelet-unit k3s.service " +
-    "--kubelet-directory /var/lib/rancher/k3s --probe-port 1234 --healthz-port 10250 " +
+    "--kubelet-directory /var/lib/rancher/k3s --healthz-port 10250 " +
     "--healthz-address ::1 --selinux-type super_t --apparmor-profile RuntimeDefault " +
     "--agent-label a=b --agent-label example.com/c= --agent-annotation d=e,f=g --agent-priority-class low " +
     "--agent-image-pull-secret x --agent-image-pull-secret y --agent-node-selector !a,b " +
@@ -76,7 +75,6 @@ test("reads every flag", () => {
           restartControlPlane: "Always",
           kubeletUnit: "k3s.service",
           kubeletDirectory: "/var/lib/rancher/k3s",
-          probePort: 1234,
           healthzPort: 10_250,
           healthzAddress: "::1",
           seLinuxType: "super_t",
@@ -147,11 +145,7 @@ const wrong: readonly (readonly [argv: string, error: string])[] = [
     "--kubelet-directory /",
     '--kubelet-directory "/": is not an absolute path of a directory without . and ..',
   ],
-  ["--probe-port 1023", '--probe-port "1023": is not a whole number from 1024 to 65535'],
-  [
-    "--probe-port 10248",
-    "--probe-port 10248: is already the kubelet's --healthz-port; choose another port",
-  ],
+  ["--healthz-port 65536", '--healthz-port "65536": is not a whole number from 1 to 65535'],
   [
     "--protect quay.io/*",
     '--protect "quay.io/*": is not a registry; give it as in image names, such as quay.io',
@@ -171,7 +165,7 @@ const wrong: readonly (readonly [argv: string, error: string])[] = [
     "--namespace a.b --guest-kubeconfig /g",
     '--namespace "a.b": is not a valid namespace name (example: kube-system)',
   ],
-  ["--probe-port 2000 --probe-port 2001", "--probe-port: given 2 times; give it once"],
+  ["--healthz-port 1 --healthz-port 2", "--healthz-port: given 2 times; give it once"],
   ...["name=x", "app.kubernetes.io/managed-by=x", "controller-revision-hash=x"].map(
     (label) =>
       [
@@ -263,15 +257,10 @@ test("refuses an empty protected registry", () => {
 
 test("reports all errors at once", () =>
   assert.deepEqual(
-    errorsOf(
-      ..."--restart-control-plane No --probe-port x --healthz-port y --colour red --listen".split(
-        " ",
-      ),
-    ),
+    errorsOf(..."--restart-control-plane No --healthz-port y --colour red --listen".split(" ")),
     [
       "--colour: is not a flag; --help names all",
       '--restart-control-plane "No": is not one of the choices; give Always, Never',
-      '--probe-port "x": is not a whole number from 1024 to 65535',
       '--healthz-port "y": is not a whole number from 1 to 65535',
       "--listen: has no value; write --listen=VALUE",
     ],
@@ -280,7 +269,7 @@ test("reports all errors at once", () =>
 test("names every flag once in the usage", () => {
   const names = [...usage().matchAll(/^ {2}--([a-z-]+) /gm)].map(([, name]) => name);
   assert.equal(new Set(names).size, names.length);
-  assert.equal(names.length, 26);
+  assert.equal(names.length, 25);
 });
 
 test("accepts a repeated mode, and several modes at once", () => {

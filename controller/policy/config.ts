@@ -27,11 +27,6 @@ export type ControllerConfig = Readonly<{
   "log-level": string;
 }>;
 
-const portsDiffer: Rule<typeof flags> = ({ "probe-port": probe, "healthz-port": healthz }) =>
-  probe !== undefined && probe === healthz
-    ? `--probe-port ${probe}: is already the kubelet's --healthz-port; choose another port`
-    : undefined;
-
 const kubeconfigHasOriginal: Rule<typeof flags> = (flagValues) =>
   flagValues["original-kubeconfig"] !== undefined &&
   "original" in flagValues &&
@@ -50,7 +45,7 @@ const oneLease: Rule<typeof flags> = ({ namespace: own = namespace, ...flagValue
     ? `--namespace: without --guest-kubeconfig, it must be ${namespace}`
     : undefined;
 
-const rules = [portsDiffer, kubeconfigHasOriginal, oneLease, requestsFit];
+const rules = [kubeconfigHasOriginal, oneLease, requestsFit];
 
 /**
  * Reads the command line after the program's name. All errors are reported at once, one sentence
@@ -91,7 +86,6 @@ function installedOf(flagValues: TableValues<typeof flags>): Installed {
       restartControlPlane: flagValues["restart-control-plane"],
       kubeletUnit: flagValues["kubelet-unit"],
       kubeletDirectory: flagValues["kubelet-directory"],
-      probePort: flagValues["probe-port"],
       healthzPort: flagValues["healthz-port"],
       healthzAddress: flagValues["healthz-address"],
       seLinuxType: flagValues["selinux-type"],

@@ -2,7 +2,7 @@
  * The controller's flags, which only the installer can set. The policy is in GlobalPullSecret's
  * spec.
  */
-import { defaultProbePort, namespace } from "#contract/names.ts";
+import { namespace } from "#contract/names.ts";
 import { usage as usageOf, type Table } from "#contract/table.ts";
 import {
   appArmorProfile,
@@ -70,11 +70,6 @@ export const flags = {
   },
   "agent-image": { read: text, what: "image of the agents (the controller's own, by digest)" },
   ...podFlags,
-  "probe-port": {
-    read: integer(1024, 65_535),
-    standard: String(defaultProbePort),
-    what: "loopback port for the agents' readiness probe",
-  },
   "healthz-port": {
     read: integer(1, 65_535),
     standard: "10248",

@@ -54,7 +54,6 @@ export type AgentPolicy = Readonly<{
   /** `auto`: each agent finds the unit of its node. */
   kubeletUnit: string;
   kubeletDirectory: string;
-  probePort: number;
   healthzPort: number;
   /** `auto`: 127.0.0.1, then ::1. */
   healthzAddress: string;

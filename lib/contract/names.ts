@@ -171,27 +171,15 @@ export const retryAnnotation = "globalpullsecret.io/retry";
 
 /** The paths in the agent's container. The controller's flags set the paths on the host. */
 export const mountPaths = {
-  /**
-   * global-pull-secret and the pod's grant, as one projected volume, so that one swap changes both.
-   * It is mounted as a whole directory, so that it follows updates.
-   */
+  /** global-pull-secret. It is mounted as a whole directory, so that it follows updates. */
   secret: "/etc/global-pull-secret",
   /** The kubelet's root directory, /var/lib/kubelet unless configured. */
   kubelet: "/host/kubelet",
   /** The directory of systemd's own socket, /run/systemd. */
   systemd: "/host/systemd",
-  /** An emptyDir of this pod: it outlives the container, and no other pod can write to it. */
-  pod: "/run/global-pull-secret",
-  /** The kubelet reads the agent's termination message here. */
-  terminationLog: "/dev/termination-log",
+  /** The agent's token and the API server's authority. */
+  credentials: "/var/run/secrets/kubernetes.io/serviceaccount",
 } as const;
-
-/**
- * How long a pod must be Ready until the DaemonSet counts it (minReadySeconds). A kubelet that has
- * just restarted reports a young pod as Ready without a probe. The kubelet's first probe follows a
- * second later.
- */
-export const guardSeconds = 3;
 
 /** Our own folder and files below the kubelet's root directory. */
 export const nodeFiles = {

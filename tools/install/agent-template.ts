@@ -130,7 +130,7 @@ function variants(): V1PodSpec[] {
   return allModes.flatMap((mode) =>
     choices.flatMap((choice) => {
       const delivery = deliveryOf({ mode }, mode);
-      const { spec } = daemonSet({ ...agent, ...installed, ...choice, delivery });
+      const { spec } = daemonSet({ ...agent, ...installed, ...choice, delivery }, 1);
       return spec?.template.spec ? Object.assign(spec.template.spec, completedPod) : [];
     }),
   );

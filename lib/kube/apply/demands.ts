@@ -4,7 +4,6 @@
  * toleration or a proxy's address in every pod.
  */
 import type { KubernetesObject, V1DaemonSet } from "@kubernetes/client-node";
-import { revisionAnnotation } from "#contract/names.ts";
 import { differing } from "./difference.ts";
 
 /**
@@ -52,15 +51,14 @@ function otherDemands(declared: KubernetesObject): object {
  * Only our own annotations. Admission may change all other annotations, which the installer sets.
  */
 function ours(annotations: Readonly<Record<string, string>>): object {
-  const domain = revisionAnnotation.slice(0, revisionAnnotation.indexOf("/") + 1);
   return Object.fromEntries(
-    Object.entries(annotations).filter(([name]) => name.startsWith(domain)),
+    Object.entries(annotations).filter(([name]) => name.startsWith("globalpullsecret.io/")),
   );
 }
 
 /**
- * The fields that let an agent find its grant and prove it, and that keep the DaemonSet controller
- * from replacing pods by itself.
+ * The fields that let an agent follow its order and report, and that limit how many pods the
+ * DaemonSet controller replaces at a time.
  */
 function daemonSetDemands({ spec }: V1DaemonSet): object {
   if (spec === undefined) return {};
@@ -75,16 +73,13 @@ function daemonSetDemands({ spec }: V1DaemonSet): object {
         spec: {
           hostNetwork,
           volumes,
-          containers: containers.map(
-            ({ name, command, args, env, readinessProbe, volumeMounts }) => ({
-              name,
-              command,
-              args,
-              env,
-              readinessProbe,
-              volumeMounts,
-            }),
-          ),
+          containers: containers.map(({ name, command, args, env, volumeMounts }) => ({
+            name,
+            command,
+            args,
+            env,
+            volumeMounts,
+          })),
         },
       },
     },

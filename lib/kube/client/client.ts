@@ -54,7 +54,8 @@ export function callsOver(connection: Connection): Cluster {
       const body = { propagationPolicy, preconditions: { uid, resourceVersion } };
       await present(ask({ method: HttpMethod.DELETE, path, body }));
     },
-    stream: (path, query, signal, line) => follow(connection, { path, query }, signal, line),
+    stream: (path, query, signal, line, as) =>
+      follow(connection, { path, query, ...readAs(as) }, signal, line),
   };
 }
 

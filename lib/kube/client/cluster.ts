@@ -52,12 +52,16 @@ export interface Cluster {
     resourceVersion?: string,
     propagation?: "Background" | "Foreground",
   ): Promise<void>;
-  /** Lines of a list-then-watch request, until the server ends it. */
+  /**
+   * Lines of a list-then-watch request, until the server ends it. `as`: with `metadata`, each line
+   * has the object's metadata only.
+   */
   stream(
     path: string,
     query: Query,
     signal: AbortSignal,
     line: (line: string) => void,
+    as?: "metadata",
   ): Promise<void>;
 }
 

@@ -23,6 +23,7 @@ export const collections = {
   pods: collection("api/v1", "pods"),
   events: collection("api/v1", "events"),
   nodes: "/api/v1/nodes",
+  nodePullSecrets: collection("apis/globalpullsecret.io/v1alpha1", "nodepullsecrets"),
   globalPullSecrets: "/apis/globalpullsecret.io/v1alpha1/globalpullsecrets",
 } as const;
 
@@ -70,6 +71,13 @@ export const clusterResourceSetsIn = (version: string, where: string): string =>
 /** ClusterProfiles of SIG Multicluster's cluster inventory. */
 export const clusterProfilesIn = (where: string): string =>
   collection("apis/multicluster.x-k8s.io/v1alpha1", "clusterprofiles", where);
+
+/** The admission policy that lets an agent report only about its own node, and its binding. */
+export const nodesPolicy = "global-pull-secret-nodes";
+
+const admission = "/apis/admissionregistration.k8s.io/v1";
+export const nodesPolicyPath = `${admission}/validatingadmissionpolicies/${nodesPolicy}`;
+export const nodesBindingPath = `${admission}/validatingadmissionpolicybindings/${nodesPolicy}`;
 
 /** The collection of pods in the controller's own namespace. */
 export const podsIn = (where: string): string => collection("api/v1", "pods", where);

@@ -31,7 +31,7 @@ export function reopened(file: string, open: () => Cluster): Cluster {
     patch: (path, body) => current().patch(path, body),
     replace: (path, body, options) => current().replace(path, body, options),
     remove: (...of) => current().remove(...of),
-    stream: (path, query, signal, line) => current().stream(path, query, signal, line),
+    stream: (...of) => current().stream(...of),
   };
 }
 

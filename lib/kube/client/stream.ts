@@ -17,7 +17,8 @@ const startMilliseconds = 30_000;
 
 const lineEnd = 0x0a;
 
-type Watched = Readonly<{ path: string; query: Query }>;
+/** `accept`: content type of the answer, if it is not JSON of the whole objects. */
+type Watched = Readonly<{ path: string; query: Query; accept?: string }>;
 
 /**
  * Calls `line` with each line of a list-then-watch request, until the server ends it. Rejects with
@@ -35,7 +36,7 @@ export async function follow(
 
 async function* linesOf(
   connection: Connection,
-  { path, query }: Watched,
+  { query, ...watched }: Watched,
   signal: AbortSignal,
 ): AsyncGenerator<string> {
   const silence = new AbortController();
@@ -48,7 +49,7 @@ async function* linesOf(
   try {
     const either = AbortSignal.any([signal, silence.signal]);
     const watch = { ...query, watch: "true" };
-    const start = () => opened(connection, { path, query: watch }, either);
+    const start = () => opened(connection, { ...watched, query: watch }, either);
     const signals = [either, connection.stop];
     const response = await retried(start, { milliseconds: startMilliseconds, signals });
     const rest = new Gathered("a line of the watch", connection.largest, connection.mostValues);
@@ -64,7 +65,7 @@ async function* linesOf(
       }
     }
   } catch (error) {
-    throw error instanceof ApiError ? error : unreachable("WATCH", path, error);
+    throw error instanceof ApiError ? error : unreachable("WATCH", watched.path, error);
   } finally {
     clearTimeout(timer);
   }
@@ -73,10 +74,11 @@ async function* linesOf(
 /** The answer to a watch request that the server accepted. */
 async function opened(
   { send, largest, mostValues }: Connection,
-  { path, query }: Watched,
+  watched: Watched,
   signal: AbortSignal,
 ): Promise<ResponseContext> {
-  const response = await send({ method: HttpMethod.GET, path, query }, signal);
+  const { path } = watched;
+  const response = await send({ method: HttpMethod.GET, ...watched }, signal);
   if (response.httpStatusCode === 200) return response;
   throw ApiError.from("GET", path, response, await bounded(response, largest, mostValues));
 }

@@ -41,10 +41,16 @@ export async function watchCollection(options: Options): Promise<void> {
  * a page is reported to `failed` and left out. Never rejects; ends when `signal` aborts.
  */
 export async function followCollection<T>(
-  options: Options & Readonly<{ informer: CollectionInformer<T> }>,
+  options: Options &
+    Readonly<{
+      informer: CollectionInformer<T>;
+      /** `metadata`: the informer gets the objects' metadata only. */
+      as?: "metadata";
+    }>,
 ): Promise<void> {
-  const { cluster, path, query, informer, hint, failed, signal } = options;
-  const how = { signal, skipped: (_: string, error: Error) => failed(error) };
+  const { cluster, path, query, as, informer, hint, failed, signal } = options;
+  const skipped = (_: string, error: Error) => failed(error);
+  const how = { signal, skipped, ...(as !== undefined && { as }) };
   await listAndWatch({
     ...options,
     resumes: true,

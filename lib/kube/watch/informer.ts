@@ -148,6 +148,8 @@ export class Informer {
 export type View<T> = Readonly<{
   /** The list is complete, and its watch has shown everything after it. */
   synced: boolean;
+  /** A list was complete at least once. */
+  listed: boolean;
   /** Name → the kept part of the object. While `synced` is false, its last known state. */
   items: ReadonlyMap<string, T>;
   /** The last error of a list or a watch, until a watch has proved that it is alive. */
@@ -171,11 +173,12 @@ export class CollectionInformer<T> {
   }
 
   #failure: Error | undefined;
+  #hasListed = false;
 
   /** A consistent view. It is a copy, which later events do not change. */
   get view(): View<T> {
     const synced = this.#all.version !== undefined;
-    const view = { synced, items: this.#all.values() };
+    const view = { synced, listed: this.#hasListed, items: this.#all.values() };
     return this.#failure === undefined ? view : { ...view, failure: this.#failure };
   }
 
@@ -198,6 +201,7 @@ export class CollectionInformer<T> {
   listed(version: string): void {
     const { values, replies } = this.#listing ?? { values: new Map<string, T>(), replies: [] };
     this.#listing = undefined;
+    this.#hasListed = true;
     this.#all.listed(values, numberOf(version));
     for (const { name, value, version: at } of replies) this.#all.put(name, value, at);
   }

@@ -29,6 +29,8 @@ export type ListWatch = Readonly<{
   cluster: Pick<Cluster, "stream">;
   path: string;
   query: Query;
+  /** `metadata`: the events have the objects' metadata only. */
+  as?: "metadata";
   /** Lists, and returns the version of the list. */
   list: () => Promise<string>;
   /**
@@ -70,7 +72,7 @@ export class Ended extends Error {
 
 /** Lists and watches until `signal` aborts. Never rejects. */
 export async function listAndWatch(options: ListWatch): Promise<void> {
-  const { cluster, path, query, list, received, lost = () => {}, failed, signal } = options;
+  const { cluster, path, query, as, list, received, lost = () => {}, failed, signal } = options;
   const { arrives, resumes = false, longestPause = Number.POSITIVE_INFINITY } = options;
   let version: string | undefined;
   let failures = 0;
@@ -93,14 +95,15 @@ export async function listAndWatch(options: ListWatch): Promise<void> {
         timeoutSeconds: String(seconds),
       };
       const either = AbortSignal.any([signal, over.signal]);
-      await cluster.stream(path, watch, either, (line) => {
+      const take = (line: string): void => {
         // Called before the line is parsed, because parsing is the expensive part.
         arrives?.(line);
         const event = readEvent(line);
         // A bookmark is not a change. It only shows that the watch is alive, and how far it is.
         if (!event.bookmark) received(event);
         version = event.version;
-      });
+      };
+      await cluster.stream(path, watch, either, take, as);
       lasted = performance.now() - began >= (seconds - earlySeconds) * 1000;
     } catch (error) {
       if (signal.aborted) break;

@@ -145,7 +145,7 @@ export class FakeApi {
       case "list":
         return { status: 200, body: this.#list(address, query, accept) };
       case "watch":
-        return { status: 200, follow: this.#watch(address, query) };
+        return { status: 200, follow: this.#watch(address, query, accept) };
       case "create":
         if (address.subresource === "eviction")
           return this.#evict(address, body["deleteOptions"] ?? {});
@@ -193,19 +193,23 @@ export class FakeApi {
   }
 
   /** The lines of a watch. A watch from a version that is too old gets one line of type ERROR. */
-  #watch(address: Address, query: URLSearchParams): (line: (text: string) => void) => () => void {
+  #watch(
+    address: Address,
+    query: URLSearchParams,
+    accept: string,
+  ): (line: (text: string) => void) => () => void {
     const picks = picksOf(query);
     return (line) => {
       const send = (type: string, object: object) => line(`${JSON.stringify({ type, object })}\n`);
       const each = (change: Change) => {
         const event = eventOf(change, address, picks);
-        if (event !== undefined) send(event.type, event.object);
+        if (event !== undefined) send(event.type, shown(event.object, accept));
       };
       try {
         let from = Number(query.get("resourceVersion"));
         if (from === 0) {
           const { items, version } = this.store.list(address, picks);
-          for (const object of items) send("ADDED", object);
+          for (const object of items) send("ADDED", shown(object, accept));
           from = Number(version);
         }
         return this.store.watch(from, each);

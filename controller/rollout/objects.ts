@@ -3,7 +3,6 @@
  * be 5,000 of each. What is kept of a node takes about 1 kB, with a report of usual length.
  */
 import type { KubernetesObject, V1ContainerStatus, V1Pod } from "@kubernetes/client-node";
-import { fieldsOf } from "#contract/fields.ts";
 import {
   agentContainer,
   agentName,
@@ -11,7 +10,7 @@ import {
   type PublishedMode,
   publishedModes,
 } from "#contract/names.ts";
-import { isRevision, type Report, readOrder, results } from "#contract/order.ts";
+import { readOrder, readReport } from "#contract/order.ts";
 import { annotations } from "#controller/objects/annotations.ts";
 import { restartedAt } from "#controller/objects/daemonset.ts";
 import { ownerLabels } from "#kube/client/ownership.ts";
@@ -42,10 +41,8 @@ export function templateOf(liveAnnotations: Readonly<Record<string, string>> | u
 /** The mode, from the metadata of a pod or a template. Undefined if it is missing. */
 export const modeOf = (
   liveAnnotations: Readonly<Record<string, string>> | undefined,
-): PublishedMode | undefined => modeNamed(liveAnnotations?.[annotations.mode]);
-
-const modeNamed = (name: unknown): PublishedMode | undefined =>
-  publishedModes.find((candidate) => candidate === name);
+): PublishedMode | undefined =>
+  publishedModes.find((candidate) => candidate === liveAnnotations?.[annotations.mode]);
 
 /** Reduces a pod. Undefined if the pod has the label but does not belong to the DaemonSet. */
 export function keepPod(object: KubernetesObject): AgentPod | undefined {
@@ -136,34 +133,6 @@ export function keepObject(object: KubernetesObject): NodeObject {
 }
 
 type StoredParts = Readonly<{ spec: unknown; status: unknown }>;
-
-/**
- * Parses `status` of a NodePullSecret. Undefined if a part on which decisions are based has another
- * form. The CRD's schema has already checked the other parts.
- */
-function readReport(status: unknown): Report | undefined {
-  const fields: Partial<Record<keyof Report, unknown>> = fieldsOf(status);
-  const { revision, digest, attempt } = fields;
-  const result = results.find((candidate) => candidate === fields.result);
-  const mode = modeNamed(fields.mode);
-  if (!isRevision(revision) || !isRevision(attempt) || typeof digest !== "string") return undefined;
-  if (result === undefined || mode === undefined) return undefined;
-  const time = seconds(fields.time) ?? 0;
-  return {
-    revision,
-    digest,
-    attempt,
-    result,
-    code: textOf(fields.code),
-    message: textOf(fields.message),
-    mode,
-    version: textOf(fields.version),
-    since: seconds(fields.since) ?? time,
-    time,
-  };
-}
-
-const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 
 /** The new NodePullSecret of a Node. It is deleted with the Node. Nothing is asked yet. */
 export const nodePullSecret = ({ name, uid }: Pick<NodeFacts, "name" | "uid">) => ({

@@ -79,7 +79,10 @@ export type StateFacts = Readonly<{
   served: boolean;
   /** The retry requests that were followed. */
   retry: string;
-  /** When the newest contents were published, oldest first, at most `burst`. */
+  /**
+   * The bucket of publications, oldest first, at most `burst`. Each content takes a place from this
+   * time for `burstSeconds`: from its publication, or from when the former content's time ends.
+   */
   published: readonly number[];
 }>;
 
@@ -173,7 +176,7 @@ export type Action =
 export type WaitReason =
   /** The Node has no agent pod. */
   | "podless"
-  /** The agent's container does not run. */
+  /** The agent's container does not run, or the node's object does not exist yet. */
   | "starting"
   /** The kubelet does not answer. */
   | "unreachable"

@@ -1,0 +1,164 @@
+/**
+ * The evidence about the newest content: what each node's object shows, what the state records, and
+ * whether the rollout is halted. Pure.
+ */
+import { usualSeconds } from "#contract/times.ts";
+import {
+  mostListed,
+  stateOf,
+  burst,
+  burstSeconds,
+  type NodeFacts,
+  type ObjectFacts,
+  type SecretFacts,
+  type Snapshot,
+  type StateFacts,
+  type View,
+} from "./facts.ts";
+
+/** A snapshot in which global-pull-secret exists. `state` is about its revision. */
+export type Published = Snapshot & Readonly<{ secret: SecretFacts }>;
+
+/**
+ * - `current`: the node has the newest content, or has confirmed the release.
+ * - `unasked`: the node was not asked for the newest content since the publication or the last retry.
+ * - `atWork`, `silent`: it has not answered, and its usual time has not passed, or has passed.
+ * - `failed`, `refused`: it has answered.
+ */
+export type Verdict = "current" | "unasked" | "atWork" | "silent" | "failed" | "refused";
+
+export type NodeEvidence = Readonly<{
+  node: NodeFacts;
+  verdict: Verdict;
+  /** The node's last order, whatever its content, is unanswered within its usual time. */
+  isAtWork: boolean;
+}>;
+
+export type Evidence = Readonly<{
+  nodes: readonly NodeEvidence[];
+  /** How many nodes have proved the newest content. */
+  proved: number;
+  /** The state with the new evidence. */
+  state: StateFacts;
+}>;
+
+/** Seconds after which a node that has not answered is silent. */
+export const usualTime = ({ secret, policy }: Published): number =>
+  usualSeconds(secret.mode, policy.probation);
+
+/** Whether the node has its usual time now. If the clock was set back, that time is over as well. */
+const isInTime = (snapshot: Published, since: number): boolean =>
+  Math.abs(snapshot.now - since) <= usualTime(snapshot);
+
+type Content = Readonly<{ revision: number; digest: string }>;
+
+const isNewest = ({ secret }: Published, content: Content | undefined): boolean =>
+  content?.revision === secret.revision && content.digest === secret.digest;
+
+const isAnswered = ({ order, report }: ObjectFacts): boolean =>
+  order !== undefined && report?.attempt === order.attempt;
+
+/** What the object shows about the newest content. `Verdict` explains the results. */
+export function verdictOf(snapshot: Published, object: ObjectFacts | undefined): Verdict {
+  const { secret, state } = snapshot;
+  const { order, report } = object ?? {};
+  const isRelease = secret.intent === "release";
+  const isReported = isNewest(snapshot, report);
+  if (isReported && report?.result === (isRelease ? "Removed" : "Proved")) return "current";
+  // A release asks every node at once, without an order.
+  const isAsked = isNewest(snapshot, order) && (order?.attempt ?? 0) >= state.since;
+  if (!isRelease && !isAsked) return "unasked";
+  if (isRelease ? isReported : object !== undefined && isAnswered(object))
+    return report?.result === "Failed" ? "failed" : "refused";
+  const since = isRelease ? secret.publishedAt : (order?.attempt ?? 0);
+  return isInTime(snapshot, since) ? "atWork" : "silent";
+}
+
+function evidenceOf(snapshot: Published, node: NodeFacts): NodeEvidence {
+  const verdict = verdictOf(snapshot, node.object);
+  const { object } = node;
+  const isOpen = object?.order !== undefined && !isAnswered(object) && verdict !== "current";
+  const isAtWork =
+    isOpen && snapshot.secret.intent === "apply" && isInTime(snapshot, object?.order?.attempt ?? 0);
+  return { node, verdict, isAtWork };
+}
+
+/**
+ * The state of the Secret's revision. A state of another revision is replaced, because another
+ * content is newest now. Its publication is recorded: the content occupies one place of the bucket
+ * for ten minutes, from now or from the time when the place of the former content becomes free.
+ */
+export function adoptState({ state, secret, now }: Published): StateFacts {
+  if (state.revision !== secret.revision) {
+    const former = state.published.at(-1) ?? Number.NEGATIVE_INFINITY;
+    const start = Math.max(now, former + burstSeconds);
+    const place = Math.floor(Math.min(start, now + (burst - 1) * burstSeconds));
+    const published = [...state.published, place].slice(-burst);
+    const since = Math.min(secret.publishedAt, Math.floor(now));
+    return stateOf(secret.revision, since, { ...state, published });
+  }
+  // If the API server's clock was set back, new orders would otherwise look older than the content.
+  if (state.since > now + aheadSeconds) return { ...state, since: Math.floor(now) };
+  return state;
+}
+
+/** The clocks of two API servers differ by less than this. */
+const aheadSeconds = 60;
+
+/**
+ * Follows a new retry request: forgets the failed and the lost nodes, and asks them again. Their
+ * former orders do not count any more. A pause delays the retry.
+ */
+export function followRetry({ retry, isPaused, now }: Snapshot, state: StateFacts): StateFacts {
+  if (retry === state.retry || isPaused) return state;
+  const since = Math.max(Math.floor(now), state.since) + 1;
+  return { ...state, retry, since, asked: [], failed: [], lost: [] };
+}
+
+/**
+ * Examines every node, and records the first proof and the failed and lost nodes. A node whose Node
+ * is gone before it answers is lost at once. Otherwise a cloud that replaces dead machines would
+ * hide the evidence.
+ */
+export function gather(snapshot: Published): Evidence {
+  const { state, secret, orphans } = snapshot;
+  const nodes = snapshot.nodes.map((node) => evidenceOf(snapshot, node));
+  const current = nodes.filter(({ verdict }) => verdict === "current").length;
+  if (secret.intent === "release") return { nodes, proved: current, state };
+  const verdicts = new Map<string, Verdict>();
+  for (const uid of state.asked) verdicts.set(uid, "silent");
+  for (const { uid, object } of orphans) {
+    const verdict = verdictOf(snapshot, object);
+    verdicts.set(uid, verdict === "atWork" ? "silent" : verdict);
+  }
+  for (const { node, verdict } of nodes) verdicts.set(node.uid, verdict);
+  const having = (verdict: Verdict): string[] =>
+    [...verdicts.keys()].filter((uid) => verdicts.get(uid) === verdict);
+  const isOpen = (uid: string): boolean => !answers.has(verdicts.get(uid));
+  const isProved = state.proved || having("current").length > 0;
+  const lost = listOf([...state.lost.filter(isOpen), ...having("silent")]);
+  const asked = isProved ? [] : state.asked.filter((uid) => isOpen(uid) && !lost.includes(uid));
+  const failed = listOf([...state.failed, ...having("failed")]);
+  return {
+    nodes,
+    proved: Math.max(current, isProved ? 1 : 0),
+    state: { ...state, proved: isProved, asked, failed, lost },
+  };
+}
+
+const answers: ReadonlySet<Verdict | undefined> = new Set(["current", "failed", "refused"]);
+
+/** A list of Nodes for the state, without repetitions and not too long. */
+export const listOf = (uids: readonly string[]): readonly string[] =>
+  [...new Set(uids)].slice(0, mostListed);
+
+/**
+ * Whether the evidence stops the rollout. One silent node proves nothing, because machines die at
+ * any time. A halt is derived, so it ends when enough of the lost nodes answer.
+ */
+export function haltOf({ policy }: Snapshot, { state, proved }: Evidence): View["halt"] {
+  const { failed, lost } = state;
+  if (failed.length > policy.maxFailures) return { by: "failed", count: failed.length };
+  const mostLost = state.proved ? 2 + Math.floor(proved / 10) : 1;
+  return lost.length > mostLost ? { by: "lost", count: lost.length } : undefined;
+}

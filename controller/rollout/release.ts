@@ -1,0 +1,38 @@
+/** When a withdrawal is complete. Pure. */
+import type { Evidence, NodeEvidence, Published } from "./evidence.ts";
+
+/**
+ * Seconds after `publishedAt` within which a joining node can still get the former content. The
+ * time `publishedAt` is taken before the write, and the write sends two requests of up to 30 s
+ * each. Also, the clocks of several API servers can differ.
+ */
+const writtenSeconds = 120;
+
+/** `again`: seconds until `forgetAfter` has passed. */
+export type Completion = Readonly<{
+  isComplete: boolean;
+  leftBehind: readonly string[];
+  again: number;
+}>;
+
+/**
+ * A withdrawal is complete when every node that can have content has confirmed it, or after
+ * `forgetAfter`. The nodes that have not confirmed it are then left behind.
+ */
+export function completionOf(snapshot: Published, { nodes }: Evidence): Completion {
+  const { secret, target, policy, now } = snapshot;
+  if (secret.intent !== "release" || target.intent !== "release")
+    return { isComplete: false, leftBehind: [], again: Number.POSITIVE_INFINITY };
+  const leftBehind = nodes
+    .filter((evidence) => evidence.verdict !== "current" && canHaveContent(snapshot, evidence))
+    .map(({ node }) => node.name);
+  const again = secret.publishedAt + policy.forgetAfter - now;
+  return { isComplete: leftBehind.length === 0 || again < 0, leftBehind, again: again + 1 };
+}
+
+/** A Node that is younger than the release never got content: nothing was served any more. */
+function canHaveContent({ secret, state }: Published, { node }: NodeEvidence): boolean {
+  const { order, report } = node.object ?? {};
+  const isOlder = node.created <= secret.publishedAt + writtenSeconds;
+  return isOlder && (state.served || order !== undefined || report !== undefined);
+}

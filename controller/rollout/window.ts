@@ -1,0 +1,111 @@
+/** Which nodes are asked next, within the places of the window. Pure. */
+import { mostRevision, type Order } from "#contract/order.ts";
+import type { NodeFacts, WaitReason } from "./facts.ts";
+import type { Evidence, NodeEvidence, Published } from "./evidence.ts";
+import { waitReasonOf, type Circumstances } from "./waits.ts";
+
+/**
+ * In modes that restart no kubelet, at most so many nodes are at work. 2,000 reports in one instant
+ * delay other clients of the API server by seconds.
+ */
+const mostWithoutRestart = 50;
+
+/**
+ * How many nodes are allowed to be at work. The first node goes alone, and each proof opens two more
+ * places. `all` means no such limit.
+ */
+export function placesOf({ secret, policy }: Published, proved: number): number {
+  const { maxUnavailable } = policy;
+  const most = secret.mode === "Restart" ? Number.POSITIVE_INFINITY : mostWithoutRestart;
+  if (maxUnavailable === "all") return most;
+  return Math.min(maxUnavailable, 1 + 2 * proved, most);
+}
+
+export type Window = Readonly<{
+  /** The nodes to ask, in order. */
+  asked: readonly NodeFacts[];
+  /** Of every node without the newest content. Nodes that are asked now are at work. */
+  reasons: ReadonlyMap<NodeEvidence, WaitReason>;
+  /** How many places are in use. */
+  places: number;
+}>;
+
+/** The places, while candidates take them one after the other. */
+class Places {
+  readonly #most: number;
+  /** Nodes at work for any content, and for the newest content only. */
+  taken = 0;
+  #newest = 0;
+  #controlPlane = 0;
+
+  constructor(most: number, nodes: readonly NodeEvidence[]) {
+    this.#most = most;
+    for (const { node, verdict, isAtWork } of nodes) {
+      if (!isAtWork) continue;
+      this.taken += 1;
+      if (verdict === "atWork") this.#newest += 1;
+      if (node.isControlPlane) this.#controlPlane += 1;
+    }
+  }
+
+  /** The API must stay reachable, so control-plane nodes restart their kubelets one at a time. */
+  waitsForControlPlane({ node, isAtWork }: NodeEvidence): WaitReason | undefined {
+    if (!node.isControlPlane) return undefined;
+    return this.#controlPlane > Number(isAtWork) ? "controlPlane" : undefined;
+  }
+
+  /**
+   * A node that is at work for older content keeps its place, so it gets the newer content without
+   * another place. Otherwise content that nobody can take any more would delay the newer content.
+   */
+  waitsForPlace({ isAtWork }: NodeEvidence): WaitReason | undefined {
+    return (isAtWork ? this.#newest : this.taken) >= this.#most ? "window" : undefined;
+  }
+
+  take({ node, isAtWork }: NodeEvidence): void {
+    this.#newest += 1;
+    if (isAtWork) return;
+    this.taken += 1;
+    if (node.isControlPlane) this.#controlPlane += 1;
+  }
+}
+
+/** Chooses the nodes to ask, and gives every other node its reason to wait. */
+export function fillWindow(circumstances: Circumstances, { nodes, proved }: Evidence): Window {
+  const places = new Places(placesOf(circumstances.snapshot, proved), nodes);
+  const reasons = new Map<NodeEvidence, WaitReason>();
+  const candidates: NodeEvidence[] = [];
+  for (const evidence of nodes) {
+    if (evidence.verdict === "current") continue;
+    const reason = waitReasonOf(evidence, circumstances);
+    if (reason === undefined) candidates.push(evidence);
+    else reasons.set(evidence, reason);
+  }
+  const asked: NodeFacts[] = [];
+  for (const candidate of candidates.toSorted(byPriority)) {
+    const reason = places.waitsForControlPlane(candidate) ?? places.waitsForPlace(candidate);
+    reasons.set(candidate, reason ?? "atWork");
+    if (reason !== undefined) continue;
+    places.take(candidate);
+    asked.push(candidate.node);
+  }
+  return { asked, reasons, places: places.taken };
+}
+
+/** Ready nodes first, then those whose agents have run longest: they are the least likely to die. */
+function byPriority({ node: first }: NodeEvidence, { node: other }: NodeEvidence): number {
+  const [since, otherSince] = [first.pod?.readySince, other.pod?.readySince];
+  if (since === undefined || otherSince === undefined)
+    return Number(since === undefined) - Number(otherSince === undefined);
+  return since - otherSince;
+}
+
+/**
+ * The next order of a node. Its attempt is the time, but higher than the node's last attempt, and
+ * not before the content was published.
+ */
+export function orderFor({ secret, state, now }: Published, { object }: NodeFacts): Order {
+  const { revision, digest } = secret;
+  const next = Math.max(Math.floor(now), (object?.order?.attempt ?? 0) + 1, state.since);
+  return { revision, digest, attempt: Math.min(next, mostRevision) };
+}

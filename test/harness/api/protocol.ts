@@ -75,6 +75,8 @@ const plain = (apiVersion: string, kind: string, plural = `${kind.toLowerCase()}
   plural,
 });
 
+const admission = "admissionregistration.k8s.io/v1";
+
 /** The built-in resources that our programs and the model of nodes use. */
 export const builtIn: readonly Resource[] = [
   plain("v1", "Secret"),
@@ -88,6 +90,8 @@ export const builtIn: readonly Resource[] = [
   plain("rbac.authorization.k8s.io/v1", "RoleBinding"),
   { ...plain("apps/v1", "DaemonSet"), counted: true, hasStatus: true },
   plain("coordination.k8s.io/v1", "Lease"),
+  plain(admission, "ValidatingAdmissionPolicy", "validatingadmissionpolicies"),
+  plain(admission, "ValidatingAdmissionPolicyBinding"),
 ];
 
 /** The part of a CustomResourceDefinition's spec that is used. */

@@ -145,6 +145,27 @@ describe("fake API server: watches", () => {
     assert.deepEqual(events.slice(1), ["MODIFIED b", "DELETED b"]);
   });
 
+  test("sends only metadata on request", async () => {
+    const { api } = await filled(named("a", {}, { spec: { nodeName: "n" } }));
+    const accept = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io";
+    const query = { watch: "true" };
+    const answer = api.answer({ method: "GET", path: collections.pods, query, accept });
+    assert.ok("follow" in answer);
+    const objects: Stored[] = [];
+    const end = answer.follow((line) => {
+      objects.push((JSON.parse(line) as { object: Stored }).object);
+    });
+    api.answer({ method: "POST", path: collections.pods, body: named("b", {}, { spec: {} }) });
+    end();
+    assert.deepEqual(
+      objects.map(({ kind, metadata, spec }) => [kind, metadata.name, spec]),
+      [
+        ["PartialObjectMetadata", "a", undefined],
+        ["PartialObjectMetadata", "b", undefined],
+      ],
+    );
+  });
+
   test("shows an object as added when it starts to match the selector, and as deleted when it stops", async (t) => {
     const { cluster } = await filled(named("a"), named("b"));
     const { events } = watched(cluster, { labelSelector: "x=1" }, t.signal);

@@ -1,130 +1,154 @@
 /**
- * The agent in the model: it applies the granted revision from the mounted Secret, and restarts its
- * node's kubelet. If it has neither a grant nor a journal, it takes the served content.
+ * The agent in the model: it follows the Secret and its node's order, restarts its node's kubelet,
+ * and reports. The rules are those of the real agent, in the same order.
  */
 import { catalogue } from "#contract/agent-codes.ts";
-import { grantOf, keyOf, type Grant } from "#contract/grant.ts";
-import { exitCodes, type Intent, secretKeys, servedKeys } from "#contract/names.ts";
-import { messageOf, parseMessage, type MessageKind } from "#contract/termination-message.ts";
+import { type Intent, type PublishedMode, secretKeys, servedKeys } from "#contract/names.ts";
+import type { Order, Report, Result } from "#contract/order.ts";
 import { digestOf } from "#pullsecret/merge/digest.ts";
-import type {
-  Agent,
-  Answer,
-  Content,
-  Journal,
-  ModelNode,
-  ModelPod,
-  PodState,
-  Texts,
+import {
+  type Agent,
+  type Behaviour,
+  type Content,
+  isRunning,
+  type ModelNode,
+  type Texts,
 } from "./nodes.ts";
 
 const emptyDocument = '{"auths":{}}';
 
-const lines: Readonly<Record<Exclude<MessageKind, "failed">, string>> = {
-  proved: `${catalogue.inForce[0]} the revision is in force`,
-  unfit: "GPS206 config.json is a symbolic link",
-  behind: "the node has a higher revision",
-  released: `${catalogue.withdrawn[0]} withdrawn`,
-};
+/** True while the node has an order that its agent has not answered. */
+export const isAtWork = (node: ModelNode): boolean =>
+  isRunning(node) &&
+  node.pods.some(({ deletedAt }) => deletedAt === undefined) &&
+  !isAnswered(node);
 
-/** The revision that a pod is granted; 0: none. */
-export const revisionOf = ({ annotations }: Pick<ModelPod, "annotations">): number =>
-  grantOf(annotations)?.revision ?? 0;
+const isAnswered = ({ order, report }: ModelNode): boolean =>
+  order === undefined || order.attempt === report?.attempt;
 
-/**
- * True while the pod has a grant that its node has not fulfilled. If the pod's `reported` state
- * shows that the agent has failed or refused the grant, the grant is dead, even if the controller
- * has not revoked it yet.
- */
-export function isAtWork(
-  { journal }: ModelNode,
-  { ending, mounted }: ModelPod,
-  reported: PodState | undefined,
-): boolean {
-  const grant = grantOf(mounted?.annotations);
-  if (ending || grant === undefined || grant.revision === 0 || has(journal, grant)) return false;
-  if (journal?.begun !== undefined) return true;
-  const message = parseMessage(reported?.container.last?.message);
-  if (message === undefined || message.kind === "proved" || message.kind === "released")
-    return true;
-  return keyOf(message.grant) !== keyOf(grant);
-}
-
-export const agent: Agent = (node, pod, { behaviour, mounted, now, began }) => {
-  const grant = grantOf(mounted.annotations);
-  const key = grant === undefined ? "" : keyOf(grant);
-  const ends = (kind: MessageKind, exitCode: number, line: string, about = key): Answer => {
-    const message = messageOf(line, { kind, key: about, journal: node.journal?.revision ?? 0 });
-    return pod.state.container.last?.message === message
-      ? answerAfter(kind)
-      : { exitCode, message };
+export const agent: Agent = (node, { behaviour, secret, now, began }) => {
+  if (behaviour === "hangs") return;
+  const report = (result: Result, about: Order, text: string): void => {
+    const [code = "", ...words] = text.split(" ");
+    const { revision, digest, attempt } = about;
+    const content = { revision, digest, attempt, mode: secret[secretKeys.mode] as PublishedMode };
+    const next = { ...content, result, code, message: words.join(" ") };
+    node.report = reportOf(node.report, next, now);
   };
-  if (node.kubelet === "down") {
-    // A pod without a grant reports the failure of its predecessor's grant.
-    const { begun } = node.journal ?? {};
-    const failed = key || (begun ? keyOf({ ...begun, since: "before" }) : "");
-    rollBack(node, failed);
-    return ends("failed", exitCodes.gaveUp, `${catalogue.rolledBack[0]} it died`, failed);
+  if (node.journal?.begun !== undefined && !endChange(node, report)) return;
+  const newest = contentIn(secret, secretKeys);
+  if (newest?.intent === "release") {
+    if (node.journal?.released !== true || node.journal.revision !== newest.revision)
+      began(newest.revision);
+    node.applied = undefined;
+    node.journal = journalOf(newest);
+    const { revision, digest } = newest;
+    const attempt = node.order?.attempt ?? 0;
+    report("Removed", { revision, digest, attempt }, `${catalogue.withdrawn[0]} withdrawn`);
+    return;
   }
-  finish(node);
-  if (pod.seen.key !== key) {
-    pod.seen = { key, answered: false };
-    if ((grant?.revision ?? 0) > 0) began();
-  }
-  if (behaviour === "hangs") return "busy";
-  if (grant !== undefined && grant.revision > 0 && !has(node.journal, grant)) {
-    const { revision = 0, dead } = node.journal ?? {};
-    const content = slotOf(mounted.secret, grant);
-    if (grant.revision < revision) return ends("behind", exitCodes.refused, lines.behind);
-    if (content === undefined) return "busy";
-    if (dead === key) return ends("failed", exitCodes.gaveUp, `${catalogue.rolledBack[0]} it died`);
-    if (content.intent !== "release") {
-      if (behaviour === "refuses") return ends("unfit", exitCodes.refused, lines.unfit);
-      if (!["ready", "breaks", "wordless"].includes(behaviour))
-        return ends("failed", exitCodes.gaveUp, behaviour);
-    }
-    begin(node, content);
-    return "busy";
-  }
-  if (node.journal === undefined) {
-    const served = servedIn(mounted.secret);
-    if (served === undefined) node.journal = { revision: 0, digest: "" };
-    else begin(node, served);
-    return "busy";
-  }
-  if (grant !== undefined && grant.revision > 0 && behaviour !== "wordless") {
-    const isRelease = slotOf(mounted.secret, grant)?.intent === "release";
-    const word = isRelease ? "released" : grant.word ? "proved" : undefined;
-    const answer = word && ends(word, exitCodes.done, lines[word]);
-    if (typeof answer === "object") return answer;
-  }
-  return isAnswered(pod, grant, now) ? "ready" : "busy";
+  if (newest !== undefined) removeKeys(node, newest);
+  const ordered = isAnswered(node) ? undefined : contentFor(node.order, secret);
+  if (ordered !== undefined) {
+    began(ordered.revision);
+    obey(node, ordered, behaviour, report);
+  } else if (node.journal === undefined) {
+    const served = servedIn(secret);
+    if (served !== undefined) begin(node, { ...served, attempt: 0 });
+  } else node.applied = node.journal.document;
 };
 
-/**
- * After an agent has written its termination message, it continues, unless the message reports that
- * it cannot continue.
- */
-const answerAfter = (kind: MessageKind): Answer =>
-  kind === "proved" || kind === "released" ? "ready" : "busy";
+/** A content, and the attempt of the order that asks for it; 0: nobody asked. */
+type Ordered = Content & Readonly<{ attempt: number }>;
+type Reporter = (result: Result, about: Order, text: string) => void;
 
-/** True if an earlier probe under this grant was answered NotReady, and its second is over. */
-function isAnswered(pod: ModelPod, grant: Grant | undefined, now: number): boolean {
-  if (grant === undefined) return true;
-  const isOther = Math.floor(now) !== Math.floor(Date.parse(grant.since) / 1000);
-  const isSeen = pod.seen.answered;
-  pod.seen = { ...pod.seen, answered: true };
-  return isSeen && isOther;
+/**
+ * Ends the change that has begun. Returns false if the change goes on, because another program
+ * replaced the file and the kubelet did not read it.
+ */
+function endChange(node: ModelNode, report: Reporter): boolean {
+  const { begun, ...former } = node.journal ?? { revision: 0, digest: "", document: undefined };
+  if (begun === undefined) return true;
+  if (node.kubelet === "down") {
+    node.kubelet = "up";
+    node.applied = former.document;
+    node.journal = former;
+    report("Failed", begun, `${catalogue.rolledBack[0]} the kubelet did not come back`);
+    return true;
+  }
+  if (node.applied !== begun.document) {
+    begin(node, begun);
+    return false;
+  }
+  node.journal = journalOf(begun);
+  report("Proved", begun, `${catalogue.inForce[0]} the revision is in force`);
+  return true;
 }
 
-const has = (journal: Journal | undefined, { revision, digest }: Grant): boolean =>
-  journal?.begun === undefined && journal?.revision === revision && journal.digest === digest;
+/** The content that the order names. Undefined while it is not published. */
+const contentFor = (order: Order | undefined, secret: Texts): Ordered | undefined =>
+  [contentIn(secret, secretKeys), contentIn(secret, servedKeys)]
+    .filter((content) => content !== undefined)
+    .map((content) => ({ ...content, attempt: order?.attempt ?? 0 }))
+    .find(({ revision, digest }) => revision === order?.revision && digest === order.digest);
 
-/** The content in the Secret that a grant names. */
-const slotOf = (secret: Texts, { revision, digest }: Grant): Content | undefined =>
-  [contentIn(secret, secretKeys), contentIn(secret, servedKeys)].find(
-    (content) => content?.revision === revision && content.digest === digest,
-  );
+function obey(node: ModelNode, content: Ordered, behaviour: Behaviour, report: Reporter): void {
+  if (behaviour === "refuses") report("Refused", content, "GPS206 config.json is a symbolic link");
+  else if (behaviour !== "ready" && behaviour !== "breaks" && behaviour !== "crashes")
+    report("Failed", content, behaviour);
+  else if (node.applied === content.document) {
+    node.journal = journalOf(content);
+    report("Proved", content, `${catalogue.inForce[0]} the revision is in force`);
+  } else begin(node, content);
+}
+
+/** Puts the content in place, and restarts the kubelet. */
+function begin(node: ModelNode, content: Ordered): void {
+  const former = node.journal ?? { revision: 0, digest: "", document: undefined };
+  node.journal = { ...former, begun: content };
+  node.applied = content.document;
+  node.restarts.push(content.document ?? emptyDocument);
+  node.kubelet = "restarting";
+}
+
+/** Removes our registries that the newest content does not have, without a restart. */
+function removeKeys(node: ModelNode, { document: newest = emptyDocument }: Content): void {
+  const { journal } = node;
+  if (journal?.document === undefined) return;
+  const keep = authsOf(newest);
+  const auths = Object.entries(authsOf(journal.document));
+  const kept = auths.filter(([registry]) => registry in keep);
+  if (kept.length === auths.length) return;
+  const document = JSON.stringify({ auths: Object.fromEntries(kept) });
+  node.applied = document === emptyDocument ? undefined : document;
+  node.journal = { ...journal, document: node.applied };
+}
+
+const authsOf = (document: string): Readonly<Record<string, unknown>> =>
+  (JSON.parse(document) as { auths: Record<string, unknown> }).auths;
+
+const journalOf = ({ revision, digest, document, intent }: Content) => ({
+  revision,
+  digest,
+  document,
+  released: intent === "release",
+});
+
+/** The next report. `since` stays while result, code and content are the same. */
+function reportOf(
+  last: Report | undefined,
+  next: Omit<Report, "version" | "since" | "time">,
+  now: number,
+): Report {
+  const isSame =
+    last?.result === next.result &&
+    last.code === next.code &&
+    last.revision === next.revision &&
+    last.digest === next.digest;
+  if (isSame && last.attempt === next.attempt) return last;
+  const time = Math.floor(now);
+  return { ...next, version: "simulated", since: isSame ? last.since : time, time };
+}
 
 /** The content that new nodes take. */
 function servedIn(secret: Texts): Content | undefined {
@@ -149,38 +173,4 @@ function contentIn(
   });
   const isEmpty = document === emptyDocument;
   return { revision, digest, intent: text(keys.intent), document: isEmpty ? undefined : document };
-}
-
-/** Restarts the kubelet for the content, unless the node has the content already. */
-function begin(node: ModelNode, content: Content): void {
-  const { document } = content;
-  if (document === node.applied) {
-    node.journal = journalOf(content);
-    return;
-  }
-  const before = node.journal ?? { revision: 0, digest: "" };
-  node.journal = { ...before, begun: content };
-  node.restarts.push(document ?? emptyDocument);
-  node.kubelet = "restarting";
-}
-
-/** Ends a change that has begun: the kubelet runs with the new content. */
-function finish(node: ModelNode): void {
-  const { begun } = node.journal ?? {};
-  if (begun === undefined) return;
-  node.applied = begun.document;
-  node.journal = journalOf(begun);
-}
-
-const journalOf = ({ revision, digest, intent }: Content): Journal => ({
-  revision,
-  digest,
-  released: intent === "release",
-});
-
-/** Restores the former file, and records the failed grant as dead. */
-function rollBack(node: ModelNode, key: string): void {
-  const { begun, revision = 0, digest = "" } = node.journal ?? {};
-  node.journal = { revision, digest, ...(begun && { dead: key }) };
-  node.kubelet = "up";
 }

@@ -1,7 +1,7 @@
 /**
- * The DaemonSet controller (kubernetes/pkg/controller/daemon) with the update strategy OnDelete,
- * for APIs without this controller. It computes which pods must be created, and the numbers in the
- * DaemonSet's status.
+ * The DaemonSet controller (kubernetes/pkg/controller/daemon) with the update strategy
+ * RollingUpdate and without surge, for APIs without this controller. It computes which pods must be
+ * created or deleted, and the numbers in the DaemonSet's status.
  */
 import type { ModelNode, ModelPod } from "./nodes.ts";
 
@@ -9,6 +9,7 @@ export type DaemonRules = Readonly<{
   /** The hash of the current template. Pods of this template count as updated. */
   hash: string;
   minReadySeconds: number;
+  maxUnavailable: number;
   /** Since when the API shows the pod as Ready; undefined if the pod is not Ready. */
   ready: (pod: ModelPod) => number | undefined;
 }>;
@@ -16,24 +17,35 @@ export type DaemonRules = Readonly<{
 export type DaemonCounts = { desired: number; updated: number; ready: number; available: number };
 
 /**
- * Simulates one sync at `now`. Returns the nodes that have no pod, and the DaemonSet's status,
- * which counts the oldest pod of each node. A pod of an older template stays until a client deletes
- * it.
+ * Simulates one sync at `now`. Returns the nodes that have no pod, the pods of older templates that
+ * may be replaced now, and the DaemonSet's status, which counts the oldest pod of each node. A pod
+ * that is being deleted keeps its place until it is gone.
  */
 export function syncDaemonSet(
-  { hash, minReadySeconds, ready }: DaemonRules,
+  { hash, minReadySeconds, maxUnavailable, ready }: DaemonRules,
   nodes: readonly ModelNode[],
   now: number,
-): { create: ModelNode[]; counts: DaemonCounts } {
+): { create: ModelNode[]; remove: ModelPod[]; counts: DaemonCounts } {
   const counts = { desired: nodes.length, updated: 0, ready: 0, available: 0 };
   const create: ModelNode[] = [];
+  const [unavailable, replaceable]: [ModelPod[], ModelPod[]] = [[], []];
+  let missing = 0;
   for (const node of nodes) {
     const [oldest] = node.pods;
-    if (oldest === undefined) create.push(node);
-    const since = oldest && ready(oldest);
-    counts.updated += Number((oldest?.hash ?? hash) === hash);
+    if (oldest === undefined) {
+      create.push(node);
+      continue;
+    }
+    const since = ready(oldest);
+    const isAvailable = since !== undefined && now - since >= minReadySeconds;
+    counts.updated += Number(oldest.hash === hash);
     counts.ready += Number(since !== undefined);
-    counts.available += Number(since !== undefined && now - since >= minReadySeconds);
+    counts.available += Number(isAvailable);
+    const isReplaced = oldest.hash !== hash && oldest.deletedAt === undefined;
+    if (!isReplaced) missing += Number(!isAvailable || oldest.deletedAt !== undefined);
+    else (isAvailable ? replaceable : unavailable).push(oldest);
   }
-  return { create, counts };
+  // An older pod that is not available is replaced whatever the budget.
+  const places = Math.max(0, maxUnavailable - missing - unavailable.length);
+  return { create, remove: [...unavailable, ...replaceable.slice(0, places)], counts };
 }

@@ -13,19 +13,22 @@ import type {
   V1Secret,
 } from "@kubernetes/client-node";
 import { agentLabels, globalSecretName, secretKeys, servedKeys } from "#contract/names.ts";
+import { readOrder } from "#contract/order.ts";
+import { isDeepStrictEqual } from "node:util";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { collections, owned } from "#kube/client/paths.ts";
-import { agent, isAtWork, revisionOf } from "./agent.ts";
+import { agent, isAtWork } from "./agent.ts";
 import {
   type Behaviour,
   type Condition,
+  isRunning,
   type ModelNode,
   type ModelPod,
   NodesModel,
   type PodState,
   type Texts,
 } from "./nodes.ts";
-import { hashLabel, nodeCondition, nodeObject, podStatus } from "./objects.ts";
+import { hashLabel, nodeCondition, nodeObject, podStatus, statusOf } from "./objects.ts";
 import { DaemonSetPlayer } from "./play-daemonset.ts";
 import { endPod, inParallel, lenient, repeat, watch } from "./requests.ts";
 
@@ -43,8 +46,8 @@ type Options = Readonly<{
   leaseSeconds?: number;
 }>;
 
-/** Records that a node's agent begins with a grant. `at`: milliseconds since 1970. */
-export type PodStart = Readonly<{ node: string; revision: number; at: number }>;
+/** Records that a node's agent begins with a revision. `at`: milliseconds since 1970. */
+export type AgentStart = Readonly<{ node: string; revision: number; at: number }>;
 
 /** The API's view of a pod. */
 type Known = {
@@ -54,8 +57,12 @@ type Known = {
   reported: PodState | undefined;
 };
 
+/** A NodePullSecret. `status`: as the API has it, as far as this driver knows. */
+type NodePullSecret = Readonly<{ metadata: V1ObjectMeta; spec?: unknown; status?: object }>;
+
 const leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
 const pods = [collections.pods, { labelSelector: `name=${agentLabels.name}` }] as const;
+const objects = [collections.nodePullSecrets, {}] as const;
 const secret = [
   collections.secrets,
   { fieldSelector: `metadata.name=${globalSecretName}` },
@@ -63,16 +70,19 @@ const secret = [
 
 export class NodesDriver implements AsyncDisposable {
   readonly model: NodesModel;
-  readonly starts: PodStart[] = [];
-  /** The highest number of nodes that held unfulfilled, living grants at the same time. */
+  readonly starts: AgentStart[] = [];
+  /** The highest number of nodes that had unanswered orders at the same time. */
   mostAtOnce = 0;
-  /** The number of nodes that hold an unfulfilled, living grant now. */
+  /** The number of nodes that have an unanswered order now. */
   atWork = 0;
   readonly #cluster: Cluster;
   readonly #options: Required<Omit<Options, "model">>;
   readonly #nodes = new Map<string, ModelNode>();
   readonly #reported = new Map<ModelNode, Condition>();
   readonly #pods = new Map<string, Known>();
+  /** Name → the node's NodePullSecret. */
+  readonly #objects = new Map<string, NodePullSecret>();
+  readonly #nodeUids = new Set<string>();
   readonly #renewals = new Map<string, number>();
   readonly #due = new Set<ModelNode>();
   readonly #stop = new AbortController();
@@ -89,8 +99,8 @@ export class NodesDriver implements AsyncDisposable {
     this.#controller = new DaemonSetPlayer(cluster, model);
     this.model = model;
     model.now = this.#options.clock() / 1000;
-    model.began = ({ name }, pod) =>
-      void this.starts.push({ node: name, revision: revisionOf(pod), at: this.#options.clock() });
+    model.began = ({ name }, revision) =>
+      void this.starts.push({ node: name, revision, at: this.#options.clock() });
   }
 
   /** Plays by the real clock until you dispose of the driver. */
@@ -108,12 +118,18 @@ export class NodesDriver implements AsyncDisposable {
     else {
       every(500, async () => {
         // The watch does not report pods that were deleted before it began.
-        await this.#list();
+        await this.#listPods();
         await watch<V1Pod>(this.#cluster, pods, signal, (pod, gone) => this.#see(pod, gone));
       });
+      every(500, async () => {
+        await this.#listObjects();
+        await watch<NodePullSecret>(this.#cluster, objects, signal, (object, gone) =>
+          this.#setObject(object, gone),
+        );
+      });
       every(500, () =>
-        watch<V1Secret>(this.#cluster, secret, signal, (globalSecret) =>
-          this.#mountable(globalSecret),
+        watch<V1Secret>(this.#cluster, secret, signal, (globalSecret, gone) =>
+          this.#setSecret(gone ? undefined : globalSecret),
         ),
       );
       every(0, () => this.#follow());
@@ -127,18 +143,15 @@ export class NodesDriver implements AsyncDisposable {
     await Promise.all(this.#loops);
   }
 
-  /** The pod's state that the driver has last written to the API server. */
-  reported(pod: ModelPod | undefined): PodState | undefined {
-    return this.#pods.get(pod?.uid ?? "")?.reported;
-  }
-
   /**
-   * Sets the behaviour of agents from now on, by the name of the node and the granted revision.
+   * Sets the behaviour of agents from now on, by the name of the node and the revision of its order.
+   * The revision is 0 if the node has no order.
    */
   set behaviour(of: (node: string, revision: number) => Behaviour) {
-    this.model.behaviour = ({ name, trouble }, pod) => trouble ?? of(name, revisionOf(pod));
+    this.model.behaviour = ({ name, trouble, order }) => trouble ?? of(name, order?.revision ?? 0);
   }
 
+  /** The nodes whose agents have begun with this revision, in this order. */
   order(revision: number): string[] {
     return this.starts.filter((start) => start.revision === revision).map(({ node }) => node);
   }
@@ -151,20 +164,26 @@ export class NodesDriver implements AsyncDisposable {
     // API server answers.
     this.#reported.set(node, node.ready);
     this.#nodes.set(name, node);
-    await this.#cluster.create(collections.nodes, object ?? nodeObject(name, node.ready));
+    const body = object ?? nodeObject(name, node.ready);
+    const { metadata } = await this.#cluster.create<V1Node>(collections.nodes, body);
+    this.#nodeUids.add(metadata?.uid ?? "");
     return node;
   }
 
+  /**
+   * Deletes the Node. Its kubelet still ends its pods, unless the machine is silent. Otherwise the
+   * pod garbage collector ends them after 40 to 60 s.
+   */
   async remove(name: string): Promise<void> {
     const node = this.#nodes.get(name);
-    // Revives the kubelet, which ends the pods at once. The pod garbage collector would take a
-    // minute.
-    if (node !== undefined) this.model.revive(node);
+    if (node?.isSilent === false) this.model.revive(node);
     this.model.leave(name);
     this.#nodes.delete(name);
     const path = `${collections.nodes}/${name}`;
     const apiNode = await this.#cluster.get<V1Node>(path);
-    if (apiNode !== undefined) await this.#cluster.remove(path, apiNode.metadata?.uid ?? "");
+    if (apiNode === undefined) return;
+    this.#nodeUids.delete(apiNode.metadata?.uid ?? "");
+    await this.#cluster.remove(path, apiNode.metadata?.uid ?? "");
   }
 
   /**
@@ -179,7 +198,12 @@ export class NodesDriver implements AsyncDisposable {
   /** Removes everything of ours from the nodes, as if all nodes were new. */
   forget(): void {
     for (const node of this.model.nodes)
-      Object.assign(node, { applied: undefined, journal: undefined, restarts: [] });
+      Object.assign(node, {
+        applied: undefined,
+        journal: undefined,
+        restarts: [],
+        report: undefined,
+      });
     this.starts.length = 0;
     this.mostAtOnce = 0;
   }
@@ -189,20 +213,35 @@ export class NodesDriver implements AsyncDisposable {
     await this.#change(name, (node) => this.model.die(node));
   }
 
-  async revive(name: string, how?: "reports" | "rebooted"): Promise<void> {
-    await this.#change(name, (node) => this.model.revive(node, how));
+  /** Stops the node's machine. The node controller must notice that by itself. */
+  silence(name: string): void {
+    this.#existing(name).isSilent = true;
+  }
+
+  async revive(name: string): Promise<void> {
+    // The node controller can have changed the conditions meanwhile, so reports them again.
+    this.#reported.delete(this.#existing(name));
+    for (const view of this.#pods.values()) if (view.node.name === name) view.reported = undefined;
+    await this.#change(name, (node) => this.model.revive(node));
     await this.#renew();
   }
 
   /**
-   * Plays the next step at the clock's time: the DaemonSet controller, the kubelets, and their
-   * reports.
+   * Plays the next step at the clock's time: the DaemonSet controller and the garbage collectors,
+   * the kubelets, and their reports.
    */
   async step(): Promise<void> {
     this.#setClock();
     await this.#read();
-    const isPlayed = this.#options.daemonSets;
-    if (isPlayed && (await this.#controller.sync(this.#daemonSet, this.#pods))) await this.#read();
+    const isChanged =
+      this.#options.daemonSets &&
+      (await this.#controller.sync({
+        daemonSet: this.#daemonSet,
+        pods: this.#pods,
+        nodePullSecrets: [...this.#objects.values()].map(({ metadata }) => metadata),
+        nodeUids: this.#nodeUids,
+      }));
+    if (isChanged) await this.#read();
     await this.#play(this.model.nodes);
   }
 
@@ -212,8 +251,9 @@ export class NodesDriver implements AsyncDisposable {
     const version = any?.metadata?.resourceVersion ?? "";
     if (version === this.#version) return;
     this.#version = version;
-    await this.#list();
-    this.#mountable(await this.#cluster.get<V1Secret>(owned.global));
+    await this.#listPods();
+    await this.#listObjects();
+    this.#setSecret(await this.#cluster.get<V1Secret>(owned.global));
     this.#daemonSet = await this.#cluster.get<V1DaemonSet>(owned.daemonSet);
   }
 
@@ -221,15 +261,20 @@ export class NodesDriver implements AsyncDisposable {
     this.model.tick(this.#options.clock() / 1000 - this.model.now);
   }
 
-  async #change(name: string, change: (node: ModelNode) => void): Promise<void> {
+  #existing(name: string): ModelNode {
     const node = this.#nodes.get(name);
     if (node === undefined) throw new Error(`there is no node ${name}`);
+    return node;
+  }
+
+  async #change(name: string, change: (node: ModelNode) => void): Promise<void> {
+    const node = this.#existing(name);
     this.#setClock();
     change(node);
     await this.#report([node]);
   }
 
-  async #list(): Promise<void> {
+  async #listPods(): Promise<void> {
     const uids = new Set<string>();
     await this.#cluster.pages<V1Pod>(...pods, (items) => {
       for (const pod of items) {
@@ -241,16 +286,41 @@ export class NodesDriver implements AsyncDisposable {
       if (!uids.has(uid)) this.#see({ metadata: { ...metadata, uid } }, true);
   }
 
-  #mountable(secret: V1Secret | undefined): void {
+  async #listObjects(): Promise<void> {
+    const names = new Set<string>();
+    await this.#cluster.pages<NodePullSecret>(...objects, (items) => {
+      for (const object of items) {
+        names.add(object.metadata.name ?? "");
+        this.#setObject(object, false);
+      }
+    });
+    for (const [name, object] of this.#objects) if (!names.has(name)) this.#setObject(object, true);
+  }
+
+  /** Gives the node's agent the order in its NodePullSecret. */
+  #setObject(object: NodePullSecret, gone: boolean): void {
+    const { name = "" } = object.metadata;
+    if (gone) this.#objects.delete(name);
+    else this.#objects.set(name, object);
+    const node = this.#nodes.get(name);
+    if (node === undefined) return;
+    node.order = gone ? undefined : readOrder(object.spec);
+    this.#due.add(node);
+    this.#wake();
+  }
+
+  #setSecret(secret: V1Secret | undefined): void {
     const texts = Object.entries(secret?.data ?? {}).map(([key, value]) => [
       key,
       Buffer.from(value, "base64").toString(isSalt(key) ? "latin1" : "utf8"),
     ]);
     this.model.secret = Object.fromEntries(texts) as Texts;
+    for (const node of this.model.nodes) this.#due.add(node);
+    this.#wake();
   }
 
   #see({ metadata = {}, spec }: V1Pod, gone: boolean): void {
-    const { uid = "", annotations = {}, deletionTimestamp } = metadata;
+    const { uid = "", deletionTimestamp } = metadata;
     const view = this.#pods.get(uid) ?? (gone ? undefined : this.#new(metadata, spec?.nodeName));
     if (view === undefined) return;
     const { pod, node } = view;
@@ -261,27 +331,25 @@ export class NodesDriver implements AsyncDisposable {
     }
     view.metadata = metadata;
     delete metadata.managedFields;
-    if (JSON.stringify(annotations) !== JSON.stringify(pod.annotations))
-      pod.annotations = annotations;
-    pod.ending = deletionTimestamp !== undefined;
+    if (deletionTimestamp !== undefined) pod.deletedAt ??= this.#options.clock() / 1000;
     this.#due.add(node);
     this.#wake();
   }
 
   /** The driver ignores a pod until the pod is bound. */
   #new(metadata: V1ObjectMeta, bound: string | undefined): Known | undefined {
-    const { uid = "", annotations = {}, labels, creationTimestamp } = metadata;
+    const { uid = "", labels, creationTimestamp } = metadata;
     const node = this.#nodes.get(bound ?? "");
     if (node === undefined) return undefined;
     const hash = labels?.[hashLabel] ?? "";
     const created = Date.parse(String(creationTimestamp)) / 1000;
-    const pod = this.model.place(node, { uid, hash, annotations, created });
+    const pod = this.model.place(node, { uid, hash, created });
     const view = { pod, node, metadata, reported: undefined };
     this.#pods.set(uid, view);
     return view;
   }
 
-  /** Plays a node at once after a change of its pods. Plays all other nodes every `pace`. */
+  /** Plays a node at once after a change of its objects. Plays all other nodes every `pace`. */
   async #follow(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#wake = resolve;
@@ -299,10 +367,7 @@ export class NodesDriver implements AsyncDisposable {
 
   async #play(nodes: readonly ModelNode[]): Promise<void> {
     const ended = nodes.flatMap((node) => this.model.kubelet(node));
-    const atWork = this.model.nodes.filter(
-      (node) => node.ready.is && node.pods.some((pod) => isAtWork(node, pod, this.reported(pod))),
-    );
-    this.atWork = atWork.length;
+    this.atWork = this.model.nodes.filter((node) => isAtWork(node)).length;
     this.mostAtOnce = Math.max(this.mostAtOnce, this.atWork);
     await inParallel(ended, ({ uid }) =>
       endPod(this.#cluster, this.#pods.get(uid)?.metadata ?? {}),
@@ -319,6 +384,20 @@ export class NodesDriver implements AsyncDisposable {
       (view) => view !== undefined && view.reported !== view.pod.state,
     );
     await inParallel(unreported as Known[], (view) => this.#reportPod(view));
+    await inParallel(nodes.filter(isRunning), (node) => this.#reportResult(node));
+  }
+
+  /** Writes the agent's report into the status of the node's NodePullSecret. */
+  async #reportResult({ name, report }: ModelNode): Promise<void> {
+    const object = this.#objects.get(name);
+    if (object === undefined || report === undefined) return;
+    const status = statusOf(report);
+    if (isDeepStrictEqual(object.status, status)) return;
+    const kind = { apiVersion: "globalpullsecret.io/v1alpha1", kind: "NodePullSecret" };
+    const body = { ...kind, metadata: { name }, status };
+    const path = `${collections.nodePullSecrets}/${name}/status`;
+    if (await lenient(this.#cluster.apply(path, body, { manager: "agent", force: true })))
+      this.#objects.set(name, { ...object, status });
   }
 
   async #reportNode(node: ModelNode): Promise<void> {
@@ -347,8 +426,8 @@ export class NodesDriver implements AsyncDisposable {
   async #renew(): Promise<void> {
     const { clock, leaseSeconds } = this.#options;
     const now = clock() / 1000;
-    const isDue = ({ name, ready }: ModelNode) =>
-      ready.is && (this.#renewals.get(name) ?? 0) <= now;
+    const isDue = (node: ModelNode) =>
+      isRunning(node) && (this.#renewals.get(node.name) ?? 0) <= now;
     await inParallel(this.model.nodes.filter(isDue), async ({ name }) => {
       const spec = {
         holderIdentity: name,

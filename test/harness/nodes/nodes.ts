@@ -3,17 +3,10 @@
  * no request. Its only clock is `now`, in seconds since 1970 or since a test's beginning. Each call
  * of `kubelet` advances a node by one step. A function plays the node's agent (agent.ts).
  */
+import type { Order, Report } from "#contract/order.ts";
 
 /** A condition of a pod or a node. `since`: its transition time, by the writer's clock. */
 export type Condition = Readonly<{ is: boolean; since: number }>;
-
-/** How a container ended. Times are by the kubelet's clock. */
-type Exit = Readonly<{
-  exitCode: number;
-  message: string;
-  startedAt: number;
-  finishedAt: number;
-}>;
 
 type Container = Readonly<{
   /** Undefined while the container does not run. */
@@ -21,7 +14,6 @@ type Container = Readonly<{
   /** The time at which the kubelet starts the container again. */
   startsAt: number;
   restarts: number;
-  last: Exit | undefined;
   /** The reason that the kubelet reports for not starting the container. */
   waits?: string;
 }>;
@@ -31,20 +23,10 @@ type Container = Readonly<{
  */
 export type PodState = Readonly<{
   container: Container;
-  /** The condition ContainersReady, as the kubelet reports it. */
+  /** The condition ContainersReady: true while the container runs, because it has no probe. */
   containersReady: Condition;
   /** Equal to `containersReady`, unless the node controller has set it to false. */
   ready: Condition;
-}>;
-
-/**
- * A volume with a Secret's keys and the pod's annotations: one atomic swap changes keys and
- * annotations.
- */
-type Mounted = Readonly<{
-  secret: Texts;
-  annotations: Texts;
-  at: number;
 }>;
 
 export type Texts = Readonly<Record<string, string>>;
@@ -54,15 +36,12 @@ export type ModelPod = {
   readonly created: number;
   /** The hash of the template from which the pod was made. */
   readonly hash: string;
-  annotations: Texts;
-  ending: boolean;
+  /** When a client deleted the pod. */
+  deletedAt: number | undefined;
   state: PodState;
-  mounted: Mounted | undefined;
-  /** The last grant that the agent has read, and whether it has answered a probe since. */
-  seen: Readonly<{ key: string; answered: boolean }>;
 };
 
-/** A content of the Secret. `document` is undefined if the content withdraws everything. */
+/** A content of the Secret. `document` is undefined if the content has no entry. */
 export type Content = Readonly<{
   revision: number;
   digest: string;
@@ -75,33 +54,35 @@ export type Journal = Readonly<{
   /** 0: no revision is in force. */
   revision: number;
   digest: string;
-  /** The content for which the kubelet was restarted. */
-  begun?: Content;
+  /** What of ours is in force. The agent restores it if another program changes the file. */
+  document: string | undefined;
+  /** The content for which the kubelet was restarted, and the order that asked for it. */
+  begun?: Content & Readonly<{ attempt: number }>;
   /** True if nothing of ours remains on the node. The journal then ends with the pod. */
   released?: boolean;
-  /** A grant that failed here. */
-  dead?: string;
 }>;
 
 /**
- * The behaviour of an agent, in the order of the values: it turns Ready; it never turns Ready; the
- * kubelet does not start it; it ends once to report that the node is unfit, and then continues; it
- * restarts a kubelet that does not start again; it withdraws without a report; or it ends with this
- * termination message.
+ * The behaviour of an agent, in the order of the values: it does what it is asked; it does nothing,
+ * like a stopped process; the kubelet does not start it; it ends ten seconds after each start; it
+ * reports that the node is unfit; it restarts a kubelet that does not start again; or it reports
+ * that the content failed, with this code and message.
  */
 export type Behaviour =
   | "ready"
   | "hangs"
   | "never starts"
+  | "crashes"
   | "refuses"
   | "breaks"
-  | "wordless"
   | (string & {});
 
 export type ModelNode = {
   readonly name: string;
   /** The node's own condition Ready: false while its kubelet does not report. */
   ready: Condition;
+  /** The machine does not run, but the node controller has not noticed it. */
+  isSilent: boolean;
   /** Oldest first. */
   pods: ModelPod[];
   kubelet: "up" | "restarting" | "down";
@@ -110,40 +91,41 @@ export type ModelNode = {
   journal: Journal | undefined;
   /** Documents for which the node's kubelet was restarted. */
   restarts: string[];
+  /** The node's order, as its agent has last read it. */
+  order: Order | undefined;
+  /** The agent's newest report. */
+  report: Report | undefined;
   /** The behaviour of this node's agents, if it differs from that of the other nodes. */
   trouble: Behaviour | undefined;
 };
 
-/**
- * An agent's answer: `ready`, `busy`, or the end of its process. The agent can also change the
- * state of the node.
- */
-export type Answer = "ready" | "busy" | Readonly<{ exitCode: number; message: string }>;
+/** An agent reads the Secret and its order, and changes the state of the node. */
 export type Agent = (
   node: ModelNode,
-  pod: ModelPod,
-  on: Readonly<{ behaviour: Behaviour; mounted: Mounted; now: number; began: () => void }>,
-) => Answer;
+  on: Readonly<{
+    behaviour: Behaviour;
+    secret: Texts;
+    now: number;
+    /** Called when the agent begins with this revision. */
+    began: (revision: number) => void;
+  }>,
+) => void;
 
-/**
- * Seconds after which a kubelet syncs a pod's volumes although nothing has changed. Real kubelets:
- * 60 to 90.
- */
-const resyncSeconds = 75;
-/**
- * If a container ends and has not been restarted for ten minutes, the kubelet starts it again at
- * once. After further ends the kubelet waits 10, 20, 40 s … 300 s (kuberuntime, doBackOff).
- */
-const backOff = { first: 10, longest: 300, forgotten: 600 };
+/** A kubelet starts a container again 10, 20, 40 s … 300 s after its end (kuberuntime, doBackOff). */
+const backOff = { first: 10, longest: 300 };
+/** Seconds after which a container of an agent that crashes ends. */
+const crashSeconds = 10;
+/** Seconds that a kubelet needs to end a pod. */
+const endSeconds = 1;
 
 export class NodesModel {
   now = 0;
   nodes: ModelNode[] = [];
-  /** The Secret that agents mount, decoded. */
+  /** The Secret that agents watch, decoded. */
   secret: Texts = {};
   behaviour: (node: ModelNode, pod: ModelPod) => Behaviour = ({ trouble }) => trouble ?? "ready";
-  /** Called when an agent reads a grant for the first time. */
-  began: (node: ModelNode, pod: ModelPod) => void = () => {};
+  /** Called when an agent begins with a revision. */
+  began: (node: ModelNode, revision: number) => void = () => {};
   readonly #agent: Agent;
   #names = 0;
   #pods = 0;
@@ -156,11 +138,14 @@ export class NodesModel {
     const node: ModelNode = {
       name,
       ready: { is: true, since: this.now },
+      isSilent: false,
       pods: [],
       kubelet: "up",
       applied: undefined,
       journal: undefined,
       restarts: [],
+      order: undefined,
+      report: undefined,
       trouble: undefined,
     };
     this.nodes.push(node);
@@ -173,14 +158,14 @@ export class NodesModel {
   }
 
   /** Adds a pod that was created for the node. */
-  place(node: ModelNode, { hash, annotations, ...identity }: NewPod): ModelPod {
-    const { created = this.now, uid = `pod-${++this.#pods}` } = identity;
+  place(
+    node: ModelNode,
+    { hash, created = this.now, uid = `pod-${++this.#pods}` }: NewPod,
+  ): ModelPod {
     const never = { is: false, since: created };
-    const container = { startedAt: undefined, startsAt: 0, restarts: 0, last: undefined };
+    const container = { startedAt: undefined, startsAt: 0, restarts: 0 };
     const state = { container, containersReady: never, ready: never };
-    const of = { uid, created, hash, annotations };
-    const seen = { key: "", answered: false };
-    const pod = { ...of, ending: false, state, mounted: undefined, seen };
+    const pod = { uid, created, hash, deletedAt: undefined, state };
     node.pods.push(pod);
     return pod;
   }
@@ -193,16 +178,17 @@ export class NodesModel {
       if (pod.state.ready.is) pod.state = { ...pod.state, ready: { is: false, since: this.now } };
   }
 
-  /**
-   * Lets the kubelet report again. It repeats its former report with the old times, or reports that
-   * the containers start again after a reboot.
-   */
-  revive(node: ModelNode, how: "reports" | "rebooted" = "reports"): void {
+  /** Lets the kubelet report again. It repeats its former report of the pods, with the old times. */
+  revive(node: ModelNode): void {
+    node.isSilent = false;
     if (node.ready.is) return;
     node.ready = { is: true, since: this.now };
-    for (const pod of node.pods)
-      if (how === "rebooted") setReady(pod, false, this.now);
-      else pod.state = { ...pod.state, ready: pod.state.containersReady };
+    for (const pod of node.pods) pod.state = { ...pod.state, ready: pod.state.containersReady };
+  }
+
+  /** Another program replaces the node's file. */
+  overwrite(node: ModelNode): void {
+    node.applied = undefined;
   }
 
   tick(seconds = 1): void {
@@ -211,76 +197,66 @@ export class NodesModel {
 
   /** Plays the next step of the node's kubelet. Returns the pods that the kubelet has ended. */
   kubelet(node: ModelNode): ModelPod[] {
-    if (!node.ready.is) return [];
-    // A kubelet that does not run ends no pod.
-    const ended = node.kubelet === "up" ? node.pods.filter(({ ending }) => ending) : [];
+    if (!isRunning(node)) return [];
+    const ended = node.pods.filter(
+      ({ deletedAt = Number.POSITIVE_INFINITY }) => this.now - deletedAt >= endSeconds,
+    );
     node.pods = node.pods.filter((pod) => !ended.includes(pod));
-    if (ended.length > 0 && node.journal?.released === true) node.journal = undefined;
-    if (ended.length === 0) for (const pod of node.pods) this.#run(node, pod);
+    // The next agent finds an empty node, and has nothing to report.
+    if (ended.length > 0 && node.journal?.released === true)
+      Object.assign(node, { journal: undefined, report: undefined });
+    for (const pod of node.pods) if (pod.deletedAt === undefined) this.#run(node, pod);
     return ended;
   }
 
   #run(node: ModelNode, pod: ModelPod): void {
     const behaviour = this.behaviour(node, pod);
-    if (node.kubelet === "restarting") {
-      node.kubelet = behaviour === "breaks" ? "down" : "up";
-      setReady(pod, false, this.now);
-    }
-    const mounted = this.#mount(pod);
-    const isNew = pod.state.container.startedAt === undefined;
-    if (isNew && !this.#start(node, pod, behaviour)) return;
-    const began = () => this.began(node, pod);
-    const answer = this.#agent(node, pod, { behaviour, mounted, now: this.now, began });
-    if (typeof answer === "object") this.#exit(pod, answer);
-    else setReady(pod, answer === "ready" && !isNew, this.now);
+    if (node.kubelet === "restarting") node.kubelet = behaviour === "breaks" ? "down" : "up";
+    if (!this.#keepStarted(pod, behaviour)) return;
+    const { now, secret } = this;
+    const began = (revision: number) => this.began(node, revision);
+    this.#agent(node, { behaviour, secret, now, began });
   }
 
-  /**
-   * A patch of the pod brings the newest Secret at once. Without a patch the kubelet mounts the
-   * newest Secret at its next sync.
-   */
-  #mount(pod: ModelPod): Mounted {
-    const { mounted, annotations } = pod;
-    const isFresh =
-      mounted?.annotations === annotations && this.now - mounted.at < resyncSeconds && mounted;
-    return isFresh || (pod.mounted = { secret: this.secret, annotations, at: this.now });
-  }
-
-  /** Starts the container. Returns false while the kubelet cannot start it, or still waits. */
-  #start(node: ModelNode, pod: ModelPod, behaviour: Behaviour): boolean {
-    const { waits, ...container } = pod.state.container;
-    if (container.startsAt > this.now || node.kubelet !== "up") return false;
-    if (behaviour === "never starts") {
-      if (waits === undefined)
-        pod.state = { ...pod.state, container: { ...container, waits: "ImagePullBackOff" } };
+  /** Starts or ends the container. Returns whether it runs. */
+  #keepStarted(pod: ModelPod, behaviour: Behaviour): boolean {
+    const { now } = this;
+    const { startedAt, startsAt, restarts, waits } = pod.state.container;
+    if (startedAt !== undefined) {
+      if (behaviour !== "crashes" || now - startedAt < crashSeconds) return true;
+      const pause = Math.min(backOff.longest, backOff.first * 2 ** restarts);
+      setReady(pod, false, now);
+      setContainer(pod, {
+        restarts: restarts + 1,
+        startsAt: now + pause,
+        waits: "CrashLoopBackOff",
+      });
       return false;
     }
-    pod.state = { ...pod.state, container: { ...container, startedAt: this.now } };
+    if (startsAt > now) return false;
+    if (behaviour === "never starts") {
+      if (waits === undefined) setContainer(pod, { restarts, startsAt, waits: "ImagePullBackOff" });
+      return false;
+    }
+    pod.state = { ...pod.state, container: { startedAt: now, startsAt, restarts } };
+    setReady(pod, true, now);
     return true;
   }
-
-  #exit(pod: ModelPod, { exitCode, message }: Exclude<Answer, string>): void {
-    const { now } = this;
-    const { startedAt = now, startsAt, last, restarts } = pod.state.container;
-    const isRare = last === undefined || now - last.finishedAt >= backOff.forgotten;
-    const before = Math.max(0, startsAt - (last?.finishedAt ?? 0));
-    const pause = isRare ? 0 : Math.min(backOff.longest, before * 2 || backOff.first);
-    const container = {
-      startedAt: pause === 0 ? now : undefined,
-      startsAt: now + pause,
-      restarts: restarts + 1,
-      last: { exitCode, message, startedAt, finishedAt: now },
-    };
-    setReady(pod, false, now);
-    pod.state = { ...pod.state, container };
-  }
 }
+
+/** True while the node's machine runs and reports. */
+export const isRunning = ({ ready, isSilent }: ModelNode): boolean => ready.is && !isSilent;
 
 /** Since when the pod's status reports Ready; undefined if it does not. */
 export const readySince = ({ state: { ready } }: ModelPod): number | undefined =>
   ready.is ? ready.since : undefined;
 
-type NewPod = Readonly<{ hash: string; annotations: Texts; uid?: string; created?: number }>;
+type NewPod = Readonly<{ hash: string; uid?: string; created?: number }>;
+
+/** Records a container that does not run. */
+function setContainer(pod: ModelPod, container: Omit<Container, "startedAt">): void {
+  pod.state = { ...pod.state, container: { startedAt: undefined, ...container } };
+}
 
 /** Sets both conditions like a kubelet: the transition time changes only with the condition. */
 function setReady(pod: ModelPod, is: boolean, since: number): void {

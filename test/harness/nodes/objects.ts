@@ -1,7 +1,8 @@
-/** Nodes and pods of the model as the API returns them. */
+/** Nodes, pods and reports of the model as the API returns them. */
 import { createHash } from "node:crypto";
 import type { V1DaemonSet, V1Pod } from "@kubernetes/client-node";
 import { agentContainer } from "#contract/names.ts";
+import type { Report } from "#contract/order.ts";
 import type { Condition, ModelPod } from "./nodes.ts";
 
 /** The label in which the DaemonSet controller names a pod's template. */
@@ -37,7 +38,7 @@ export function nodeObject(name: string, ready: Condition) {
 /** A pod's status, with the kubelet's times to the second. */
 export function podStatus({ created, state }: ModelPod): object {
   const { container, containersReady, ready } = state;
-  const { startedAt, restarts, last, waits } = container;
+  const { startedAt, restarts, waits = "ContainerCreating" } = container;
   const isRunning = startedAt !== undefined;
   const condition = (type: string, { is, since }: Condition) => ({
     type,
@@ -45,13 +46,8 @@ export function podStatus({ created, state }: ModelPod): object {
     lastTransitionTime: at(since),
   });
   const done = { is: true, since: created };
-  const terminated = last && {
-    ...last,
-    startedAt: at(last.startedAt),
-    finishedAt: at(last.finishedAt),
-  };
   return {
-    phase: isRunning || last !== undefined ? "Running" : "Pending",
+    phase: isRunning || restarts > 0 ? "Running" : "Pending",
     startTime: at(created),
     conditions: [
       condition("PodScheduled", done),
@@ -69,12 +65,18 @@ export function podStatus({ created, state }: ModelPod): object {
         restartCount: restarts,
         state: isRunning
           ? { running: { startedAt: at(startedAt) } }
-          : { waiting: { reason: waits ?? (last ? "CrashLoopBackOff" : "ContainerCreating") } },
-        ...(terminated && { lastState: { terminated } }),
+          : { waiting: { reason: waits } },
       },
     ],
   };
 }
+
+/** The status of a NodePullSecret. */
+export const statusOf = ({ since, time, ...report }: Report): object => ({
+  ...report,
+  since: at(since),
+  time: at(time),
+});
 
 export const hashOf = ({ spec }: V1DaemonSet): string =>
   createHash("sha256").update(JSON.stringify(spec?.template)).digest("hex").slice(0, 10);

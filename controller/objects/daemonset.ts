@@ -123,10 +123,9 @@ export const serviceAccount: V1ServiceAccount = {
 };
 
 /**
- * Kubernetes cannot limit `list` and `watch` of NodePullSecrets to the agent's own object, because
- * all agents share this Role. A ValidatingAdmissionPolicy limits `patch`
- * (manifests/chart/templates/nodes-policy.yaml). `get` is missing, because agents list and watch by
- * a field selector.
+ * The agents' rights in kube-system. All agents share them, so each agent can read the
+ * NodePullSecrets of all nodes. A ValidatingAdmissionPolicy allows each agent to write only the
+ * status of its own node's object (manifests/chart/templates/agents.yaml).
  */
 export const role: V1Role = {
   apiVersion: `${rbac}/v1`,

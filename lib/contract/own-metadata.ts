@@ -14,14 +14,20 @@ const text = (content: string) => `'${content}'`;
 const list = (keys: readonly string[]) => `[${keys.map(text).join(", ")}]`;
 
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
-const before = (field: string) =>
-  `(oldObject == null ? optional.none() : dyn(oldObject).metadata.?${field})`;
-const now = (field: string) => `dyn(object).metadata.?${field}`;
+/** The place of metadata in an object. A template of pods has metadata of its own. */
+type Place = readonly string[];
+const ofObject: Place = ["metadata"];
+
+const before = (field: string, place = ofObject) =>
+  `(oldObject == null ? optional.none() : dyn(oldObject).${place.join(".")}.?${field})`;
+const now = (field: string, place = ofObject) => `dyn(object).${place.join(".")}.?${field}`;
+
+/** A CEL expression: the field is unchanged. In a new object it must be absent. */
+export const unchanged = (field: "ownerReferences" | "finalizers"): string =>
+  `${before(field)} == ${now(field)}`;
 
 /** A CEL expression: owners and finalizers are unchanged. In a new object they must be absent. */
-export const sameOwners = ["ownerReferences", "finalizers"]
-  .map((field) => `${before(field)} == ${now(field)}`)
-  .join(" && ");
+export const sameOwners = `${unchanged("ownerReferences")} && ${unchanged("finalizers")}`;
 
 /**
  * A CEL list: the keys of this field that the request itself sets, except `ours`. Other keys must
@@ -39,18 +45,18 @@ export const sameOwners = ["ownerReferences", "finalizers"]
  * If another client has set a key earlier, the record does not show whether this request or
  * admission has changed the key now. So admission must not change keys that a client has set.
  */
-export function keysSet(field: "labels" | "annotations", ours: Ours): string {
+export function keysSet(
+  field: "labels" | "annotations",
+  ours: Ours,
+  place: Place = ofObject,
+): string {
   const managed = "dyn(object).metadata.?managedFields.orValue([])";
   const notKubectls = field === "annotations" ? `k != '${lastApplied}' && ` : "";
-  return `${now(field)}.orValue({}).filter(k, !(${isOurs(ours, now(field))}${before(field)}[?k] == ${now(field)}[?k] ||
+  const recorded = [...place, field].map((name) => `[?'f:${name}']`).join("");
+  const [was, is] = [before(field, place), now(field, place)];
+  return `${is}.orValue({}).filter(k, !(${isOurs(ours, is)}${was}[?k] == ${is}[?k] ||
 ${notKubectls}${managed} != [] && !${managed}.exists(m,
-  m.?fieldsV1[?'f:metadata'][?'f:${field}'][?('f:' + k)].hasValue())))`;
-}
-
-/** A CEL list: the keys of this field that the new object lacks, except `ours`. */
-export function keysRemoved(field: "labels" | "annotations", ours: readonly string[]): string {
-  const ownClause = ours.length > 0 ? `k in ${list(ours)} || ` : "";
-  return `${before(field)}.orValue({}).filter(k, !(${ownClause}k in ${now(field)}.orValue({})))`;
+  m.?fieldsV1${recorded}[?('f:' + k)].hasValue())))`;
 }
 
 function isOurs(ours: Ours, live: string): string {

@@ -2,7 +2,7 @@
  * Lists every object of the installation: the objects of the chart and the objects that the
  * controller creates.
  */
-import { namespace } from "#contract/names.ts";
+import { agentName, namespace } from "#contract/names.ts";
 import { fieldManager, leaseName } from "#kube/client/ownership.ts";
 
 /** An object. `kubectl get KIND/NAME` finds it. `path` is its path in the API. */
@@ -11,8 +11,14 @@ export type InstalledObject = Readonly<{ kind: string; name: string; path: strin
 const group = (api: string, plural: string, name: string, within = "") =>
   `/${api}${within === "" ? "" : `/namespaces/${within}`}/${plural}/${name}`;
 
-function namespaced(kind: string, name: string, api: string, plural: string): InstalledObject {
-  return { kind, name, path: group(api, plural, name, namespace) };
+function namespaced(
+  kind: string,
+  name: string,
+  api: string,
+  plural: string,
+  within = namespace,
+): InstalledObject {
+  return { kind, name, path: group(api, plural, name, within) };
 }
 
 function clusterWide(kind: string, name: string, api: string, plural: string): InstalledObject {
@@ -43,24 +49,35 @@ function admissionPolicy(name: string): readonly InstalledObject[] {
 
 export const deployment = namespaced("Deployment", controller, "apis/apps/v1", "deployments");
 
-/** Our CRD. When we delete it, the API server also deletes all GlobalPullSecrets. */
-export const definition = clusterWide(
-  "CustomResourceDefinition",
-  "globalpullsecrets.globalpullsecret.io",
-  "apis/apiextensions.k8s.io/v1",
-  "customresourcedefinitions",
-);
+const definitionOf = (plural: string) =>
+  clusterWide(
+    "CustomResourceDefinition",
+    `${plural}.globalpullsecret.io`,
+    "apis/apiextensions.k8s.io/v1",
+    "customresourcedefinitions",
+  );
+
+/** A CRD of ours. When we delete it, the API server also deletes all GlobalPullSecrets. */
+export const definition = definitionOf("globalpullsecrets");
 
 /**
- * The objects in the order of deletion, before the CRD. Programs come first, so that they do not
+ * The objects in the order of deletion, before the CRD of GlobalPullSecret. Programs come first, so that they do not
  * create objects again.
  */
 export const installation: readonly InstalledObject[] = [
   namespaced("PodDisruptionBudget", controller, "apis/policy/v1", "poddisruptionbudgets"),
   deployment,
-  // Policies that restrict the controller's account. After the Deployment is deleted, no program
-  // uses this account.
-  ...["pods", "daemonset", "objects"].flatMap((of) => admissionPolicy(`global-pull-secret-${of}`)),
+  // Policies that restrict the accounts of the controller and the agents. After the Deployment is
+  // deleted, no program uses these accounts.
+  ...["daemonset", "objects", "nodes"].flatMap((of) => admissionPolicy(`global-pull-secret-${of}`)),
+  namespaced("RoleBinding", agentName, rbac, "rolebindings", "kube-node-lease"),
+  namespaced("Role", agentName, rbac, "roles", "kube-node-lease"),
+  clusterWide(
+    "FlowSchema",
+    "global-pull-secret-agents",
+    "apis/flowcontrol.apiserver.k8s.io/v1",
+    "flowschemas",
+  ),
   namespaced("RoleBinding", controller, rbac, "rolebindings"),
   namespaced("Role", controller, rbac, "roles"),
   // For the chart's value original.
@@ -87,4 +104,5 @@ export const installation: readonly InstalledObject[] = [
   namespaced("ServiceAccount", controller, "api/v1", "serviceaccounts"),
   // The controllers create this Lease to choose which of them writes.
   namespaced("Lease", leaseName, "apis/coordination.k8s.io/v1", "leases"),
+  definitionOf("nodepullsecrets"),
 ];

@@ -26,7 +26,7 @@ const image = `${repository}:${tag}`;
 const agent: Agent = { ...usual, image };
 
 export const declared = (more: Partial<Agent> = {}): V1DaemonSet =>
-  daemonSet({ ...agent, ...more });
+  daemonSet({ ...agent, ...more }, 1);
 
 type Change = (
   spec: V1PodSpec,
@@ -62,12 +62,8 @@ function ofArguments(args: readonly string[]): V1DaemonSet {
   const { policy } = inForce(parsed.value.installed, undefined, undefined);
   const { imagePullSecrets } = policy.agent.pod;
   const { probationSeconds } = policy.rollout;
-  return daemonSet({
-    ...policy.agent,
-    image: parsed.value.image ?? image,
-    imagePullSecrets,
-    probationSeconds,
-  });
+  const { image: own = image } = parsed.value;
+  return daemonSet({ ...policy.agent, image: own, imagePullSecrets, probationSeconds }, 1);
 }
 
 /**
@@ -109,14 +105,6 @@ const withValue =
     const { args = [] } = containerOf(spec);
     args[args.indexOf(flag) + 1] = value;
   };
-const withProbe =
-  (more: object, moreOfGet: object = {}): Change =>
-  (spec) => {
-    const probe = containerOf(spec).readinessProbe;
-    Object.assign(probe ?? {}, more);
-    Object.assign(probe?.httpGet ?? {}, moreOfGet);
-  };
-
 /** Replaces the volume of this name. */
 const emptied =
   (name: string): Change =>
@@ -147,8 +135,7 @@ export const denied: Readonly<Record<string, Change>> = {
   "another resource": (spec) =>
     (containerOf(spec).resources = { limits: { "a.example/gpu": "1" } }),
   "an argument that the kubelet expands": withValue("--probation", "$(HTTP_PROXY)"),
-  "a template that the kubelet expands": withValue("--template", "$(HTTP_PROXY)"),
-  "a flag in the place of another": (spec) => containerOf(spec).args?.splice(6, 1, "--probation"),
+  "a flag in the place of another": (spec) => containerOf(spec).args?.splice(4, 1, "--probation"),
   "an additional argument": (spec) => containerOf(spec).args?.push("more"),
   "two arguments in one": (spec) => {
     const { args = [] } = containerOf(spec);
@@ -156,19 +143,7 @@ export const denied: Readonly<Record<string, Change>> = {
   },
   "the restart of control planes": withValue("--restart-control-plane", "Always"),
   "another port of healthz": withValue("--healthz-port", "4321"),
-  "another port of the probe": (spec, ...others) => {
-    withValue("--probe-port", "1234")(spec, ...others);
-    withProbe({}, { port: 1234 })(spec, ...others);
-  },
   "another address of healthz": withValue("--healthz-address", "10.0.0.1"),
-  "a proxy that the kubelet expands": (spec) =>
-    containerOf(spec).env?.push({ name: "HTTPS_PROXY", value: "$(NODE_NAME)" }),
-  "no readiness probe": (spec) => delete containerOf(spec).readinessProbe,
-  "a probe with a header": withProbe({}, { httpHeaders: [{ name: "Host", value: "a" }] }),
-  "a probe of another path": withProbe({}, { path: "/readyz" }),
-  "a probe of another port": withProbe({}, { port: 10_250 }),
-  "a probe by TLS": withProbe({}, { scheme: "HTTPS" }),
-  "a slower probe": withProbe({ periodSeconds: 2 }),
   "DNS servers": (spec) => (spec.dnsConfig = { nameservers: ["10.0.0.1"] }),
   "another image": (spec) => (containerOf(spec).image = "evil.example/x:1"),
   "another tag": (spec) => (containerOf(spec).image = `${repository}:8`),
@@ -180,11 +155,17 @@ export const denied: Readonly<Record<string, Change>> = {
   "another account": (spec) => (spec.serviceAccountName = "default"),
   "a mounted token": (spec) => (spec.automountServiceAccountToken = true),
   "a token by default": (spec) => delete spec.automountServiceAccountToken,
-  "a projected token": (spec) =>
+  "another projected token": (spec) =>
     spec.volumes?.push({
       name: "token",
       projected: { sources: [{ serviceAccountToken: { path: "token" } }] },
     }),
+  "a token for another audience": (spec) =>
+    spec.volumes
+      ?.flatMap(({ projected }) => projected?.sources ?? [])
+      .forEach(({ serviceAccountToken }) =>
+        Object.assign(serviceAccountToken ?? {}, { audience: "vault" }),
+      ),
   "a volume of the node": (spec) => spec.volumes?.push({ name: "etc", hostPath }),
   "a volume of ours with another directory": (spec) =>
     (spec.volumes ?? [])
@@ -203,14 +184,14 @@ export const denied: Readonly<Record<string, Change>> = {
       }),
   "another mount path": (spec) =>
     (containerOf(spec).volumeMounts ?? [])
-      .filter(({ name }) => name === "pod")
+      .filter(({ name }) => name === "credentials")
       .forEach((mount) => (mount.mountPath = "/app")),
   "a part of a volume": (spec) =>
     (containerOf(spec).volumeMounts ?? []).forEach((mount) => (mount.subPath = "pki")),
   "another command": (spec) => (containerOf(spec).command = ["/nodejs/bin/node", "-e", "0"]),
   "the image's own command": (spec) => delete containerOf(spec).command,
   "a command without one of its flags": (spec) => containerOf(spec).command?.splice(3, 1),
-  "another unit": (spec) => containerOf(spec).args?.splice(3, 1, "sshd.service"),
+  "another unit": (spec) => containerOf(spec).args?.splice(1, 1, "sshd.service"),
   "another directory by a flag": (spec) =>
     containerOf(spec).args?.push("--secret-directory", "/host/kubelet"),
   "another directory by a flag in one word": (spec) =>
@@ -220,6 +201,15 @@ export const denied: Readonly<Record<string, Change>> = {
     containerOf(spec).env?.push({ name: "NODE_OPTIONS", value: "--import=data:," }),
   "a variable that the loader reads": (spec) =>
     containerOf(spec).env?.push({ name: "LD_PRELOAD", value: "/x" }),
+  "another API server": (spec) =>
+    containerOf(spec).env?.push({ name: "KUBERNETES_SERVICE_HOST", value: "10.0.0.1" }),
+  "another name of the node": (spec) =>
+    containerOf(spec).env?.push({ name: "NODE_NAME", value: "a" }),
+  "a label beside a variable that is given twice": (spec, { labels }) => {
+    const { env = [] } = containerOf(spec);
+    env.push(...env.slice(0, 1));
+    Object.assign(labels ?? {}, { "k8s-app": "kube-dns" });
+  },
   "a proxy from a Secret": (spec) =>
     containerOf(spec).env?.push({
       name: "HTTPS_PROXY",
@@ -229,8 +219,7 @@ export const denied: Readonly<Record<string, Change>> = {
     (containerOf(spec).envFrom = [{ secretRef: { name: "other" } }]),
   "a hook": (spec) => (containerOf(spec).lifecycle = { postStart: run }),
   "a probe that runs a program": (spec) => (containerOf(spec).livenessProbe = run),
-  "a readiness probe that runs a program": (spec) => (containerOf(spec).readinessProbe = run),
-  "a probe of another host": (spec) =>
+  "a readiness probe": (spec) =>
     (containerOf(spec).readinessProbe = { httpGet: { host: "10.0.0.1", port: 80 } }),
   "a capability": (spec) =>
     (containerOf(spec).securityContext = { capabilities: { add: ["SYS_ADMIN"] } }),
@@ -267,9 +256,13 @@ export const admitted: Readonly<Record<string, () => V1DaemonSet>> = {
   "an address of the loopback": () => declared({ healthzAddress: "::1" }),
   "a restart by kubectl": () =>
     changed((_, { annotations }) => Object.assign(annotations ?? {}, { [restartedAt]: "now" })),
-  "a proxy, another emptyDir and a toleration, which admission may add": () =>
+  "variables, another emptyDir and a toleration, which admission may add": () =>
     changed((spec) => {
-      containerOf(spec).env?.push({ name: "HTTPS_PROXY", value: "http://proxy.example" });
+      const fieldRef = { fieldPath: "status.hostIP" };
+      containerOf(spec).env?.push(
+        { name: "HTTPS_PROXY", value: "http://proxy.example" },
+        { name: "DD_AGENT_HOST", valueFrom: { fieldRef } },
+      );
       spec.volumes?.push({ name: "scratch", emptyDir: {} });
       spec.tolerations?.push({ key: "a", operator: "Exists" });
     }),

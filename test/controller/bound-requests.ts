@@ -1,48 +1,20 @@
 /**
  * Requests of the controller's account. The policies must allow some of them, and deny the others.
  */
-import type {
-  KubernetesObject,
-  V1Container,
-  V1ObjectMeta,
-  V1PodSpec,
-} from "@kubernetes/client-node";
+import type { KubernetesObject } from "@kubernetes/client-node";
 import * as names from "#contract/names.ts";
 import { globalSecret } from "#controller/objects/global-secret.ts";
 import { role, roleBinding, serviceAccount } from "#controller/objects/daemonset.ts";
 import { readState, stateSecret } from "#controller/objects/state.ts";
 import { leaseName } from "#kube/client/ownership.ts";
-import { globalPullSecretPath, leaseIn, owned } from "#kube/client/paths.ts";
+import { collections, globalPullSecretPath, leaseIn, owned } from "#kube/client/paths.ts";
 import { declared } from "./bound-agents.ts";
 
 export const controller = "global-pull-secret-controller";
-const controlled = { apiVersion: "apps/v1", kind: "DaemonSet", controller: true, uid: "1" };
-export const owner = { ...controlled, name: names.agentName };
-export const labels = { ...names.agentLabels };
 
 export const states = ["create", "update"] as const;
 export type State = (typeof states)[number];
 
-/** Pods that do not belong to the agents. */
-export const strangers: Readonly<Record<string, V1ObjectMeta>> = {
-  "a pod without an owner": {},
-  "a pod with the agents' label alone": { labels },
-  "a pod of the DaemonSet without the label": { ownerReferences: [owner] },
-  "a pod of another DaemonSet": { labels, ownerReferences: [{ ...owner, name: "kube-proxy" }] },
-  "a pod of another group": {
-    labels,
-    ownerReferences: [{ ...owner, apiVersion: "apps.example/v1" }],
-  },
-  "a pod of another kind": { labels, ownerReferences: [{ ...owner, kind: "ReplicaSet" }] },
-  "a pod that the DaemonSet does not control": {
-    labels,
-    ownerReferences: [{ ...owner, controller: false }],
-  },
-};
-
-export const anotherImage = [{ name: "main", image: "evil.example/x:1" }] as V1Container[];
-/** Velero runs this command in the pod's container. */
-const hook = { "pre.hook.backup.velero.io/command": '["/nodejs/bin/node"]' };
 /** A record of another change. */
 export const another = {
   manager: "other",
@@ -51,36 +23,8 @@ export const another = {
   fieldsType: "FieldsV1",
   fieldsV1: { "f:metadata": { "f:labels": { "f:name": {} } } },
 };
-/** Changes of an agent's pod, which has the annotation a.example/team. null removes a key. */
-export const changesOfPod: Readonly<
-  Record<string, Readonly<{ metadata?: object; spec?: V1PodSpec }>>
-> = {
-  "the image": { spec: { containers: anotherImage } },
-  "the deadline": { spec: { activeDeadlineSeconds: 1 } as V1PodSpec },
-  "the owners": { metadata: { ownerReferences: [] } },
-  "the list of owners": {
-    metadata: { ownerReferences: [owner, { ...owner, name: "b", uid: "2", controller: false }] },
-  },
-  "the finalizers": { metadata: { finalizers: ["a.example/held"] } },
-  "the label name": { metadata: { labels: { name: "kube-dns" } } },
-  "the label k8s-app": { metadata: { labels: { ...labels, "k8s-app": "kube-dns" } } },
-  "the command of a backup": { metadata: { annotations: hook } },
-  "the command of a backup, and the record of the change": {
-    metadata: { annotations: hook, managedFields: [{}] },
-  },
-  "a label, and the record of the change": {
-    metadata: { labels: { ...labels, "k8s-app": "kube-dns" }, managedFields: [{}] },
-  },
-  "the command of a backup, and the record of another change": {
-    metadata: { annotations: hook, managedFields: [another] },
-  },
-  "the annotation of another client": { metadata: { annotations: { "a.example/team": null } } },
-  "the value of another client's annotation": {
-    metadata: { annotations: { "a.example/team": "b" } },
-  },
-};
-
-export const grants = { apiGroups: [""], resources: ["pods"], verbs: ["patch"] };
+export const grants = { apiGroups: [""], resources: ["pods"], verbs: ["get"] };
+const ownerOf = (kind: string, name: string) => ({ apiVersion: "v1", kind, name, uid: "1" });
 /** The object with more metadata. */
 const withMetadata = (object: KubernetesObject, more: object) => ({
   ...object,
@@ -115,7 +59,14 @@ const foreign = {
   "a role of a cloud": { annotations: { "eks.amazonaws.com/role-arn": "arn:aws" } },
   "another value of its own label": { labels: { "app.kubernetes.io/managed-by": "Helm" } },
   "a finalizer": { finalizers: ["a.example/held"] },
-  "an owner": { ownerReferences: [owner] },
+  "an owner": { ownerReferences: [ownerOf("ConfigMap", "a")] },
+};
+const nodeName = "a";
+const nodePullSecret = {
+  apiVersion: "globalpullsecret.io/v1alpha1",
+  kind: "NodePullSecret",
+  metadata: { name: nodeName, namespace: names.namespace },
+  spec: { revision: 0, digest: "", attempt: 0 },
 };
 export const itsOwn: Readonly<Record<string, readonly [path: string, body: KubernetesObject]>> = {
   "global-pull-secret": [owned.global, global],
@@ -140,7 +91,12 @@ export const itsOwn: Readonly<Record<string, readonly [path: string, body: Kuber
       metadata: { name: names.globalPullSecretName },
     },
   ],
+  "a NodePullSecret": [`${collections.nodePullSecrets}/${nodeName}`, nodePullSecret],
 };
+/** A NodePullSecret as the controller creates it: its owner is its Node. */
+export const ofNode = withMetadata(nodePullSecret, {
+  ownerReferences: [ownerOf("Node", nodeName)],
+});
 
 const somebody = [{ kind: "User", name: "mallory" }];
 /** Requests by which the account could get rights that no policy bounds. */
@@ -168,6 +124,12 @@ export const passing: readonly (readonly [
       ([what, more]) => [`${what} in ${name}`, path, withMetadata(body, more), states] as const,
     ),
   ),
+  [
+    "a NodePullSecret of another Node",
+    `${collections.nodePullSecrets}/${nodeName}`,
+    withMetadata(nodePullSecret, { ownerReferences: [ownerOf("Node", "b")] }),
+    states,
+  ],
   [
     "a right of its own for the agents",
     owned.role,

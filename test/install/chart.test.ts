@@ -7,7 +7,7 @@ import { test, type TestContext } from "node:test";
 import { temporary } from "#test/temporary.ts";
 import { load } from "js-yaml";
 import { parseConfig } from "#controller/policy/config.ts";
-import { fleetCrdFile, ourCrd, syncCrdFile } from "#tools/definition/crd.ts";
+import { fleetCrdFile, nodeCrdFile, ourCrd, syncCrdFile } from "#tools/definition/crd.ts";
 import { annotationOf } from "#tools/install/bounds.ts";
 import { alerts, type Program } from "#tools/install/alerts.ts";
 import { objectsOf, textOf, type KubeObject } from "#tools/install/yaml.ts";
@@ -281,7 +281,7 @@ test("installs the object only in role Cluster, and its CRD before it, from crds
   for (const role of roles.filter((role) => role !== "Cluster"))
     assert.equal((await released(...inRole(role)))["GlobalPullSecret/cluster"], undefined);
   const crds = objectsOf(await helm(tmpdir(), "show", "crds", chart));
-  assert.deepEqual(crds, [ourCrd()]);
+  assert.deepEqual(crds, [ourCrd(), ourCrd(nodeCrdFile)]);
 });
 
 test("on uninstall with a running controller, withdraws and waits, even if the policy declares another state", async () => {
@@ -599,8 +599,6 @@ const contradictions: readonly (readonly [sets: string, message: RegExp])[] = [
     /maxUnavailable is 30%, but flags\.maxUnavailableLimit is 25%/,
   ],
   ["policy.rollout.maxUnavailable=3 flags.maxUnavailableLimit=25%", /cannot be compared/],
-  ["flags.probePort=10248", /flags\.probePort is 10248/],
-  ["flags.healthzPort=20248", /flags\.probePort is 20248/],
   ["monitoring.docs=https://a.example", /monitoring\.docs is set, .*monitoring\.enabled=true/],
   ["monitoring.labels.release=prom", /monitoring\.labels is set, .*monitoring\.enabled=true/],
   ["networkPolicy.apiServerPorts={8443}", /apiServerPorts is set, .*networkPolicy\.enabled=true/],

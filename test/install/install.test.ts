@@ -143,7 +143,7 @@ test("keeps the running controller and its policy when an upgrade contains a pol
   await ready();
 });
 
-test("restores the node before helm uninstall ends, and keeps only the CRD and the Secret", async () => {
+test("restores the node before helm uninstall ends, and keeps only the CRDs and the Secret", async () => {
   await helmOn(cluster, "uninstall", "gps", "--wait", "--timeout=5m");
   assert.equal(file(), others);
   await until(
@@ -152,6 +152,7 @@ test("restores the node before helm uninstall ends, and keeps only the CRD and t
   );
   assert.deepEqual(await ours(), [
     "customresourcedefinition.apiextensions.k8s.io/globalpullsecrets.globalpullsecret.io",
+    "customresourcedefinition.apiextensions.k8s.io/nodepullsecrets.globalpullsecret.io",
     `secret/${names.additionalSecretName}`,
   ]);
   assert.equal(await cluster.get<GlobalPullSecret>(...object), undefined);

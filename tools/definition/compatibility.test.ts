@@ -5,6 +5,7 @@ import { notAdditive } from "./compatibility.fixture.ts";
 import {
   crdFile,
   fleetCrdFile,
+  nodeCrdFile,
   onlyVersion,
   ourCrd,
   readCrd,
@@ -145,7 +146,7 @@ const git = (...argv: readonly string[]) =>
   spawnSync("git", argv, { cwd: import.meta.dirname, encoding: "utf8" }).stdout ?? "";
 /** The last published version. Before the first one, there is nothing to compare with. */
 const tag = git("describe", "--tags", "--abbrev=0", "--match=v[0-9]*").trim();
-const crds = [crdFile, fleetCrdFile, syncCrdFile];
+const crds = [crdFile, nodeCrdFile, fleetCrdFile, syncCrdFile];
 const files = git("ls-tree", "-r", "--full-tree", "--name-only", tag || "none", ...crds);
 for (const file of files.split("\n").filter(Boolean))
   test(`${file} only adds to the CRD of ${tag}`, () => {

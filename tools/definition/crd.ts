@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { load } from "js-yaml";
 
 export const crdFile = "manifests/chart/crds/globalpullsecrets.yaml";
+export const nodeCrdFile = "manifests/chart/crds/nodepullsecrets.yaml";
 export const fleetCrdFile = "manifests/chart/files/fleetsecrets/fleetsecrets.yaml";
 export const syncCrdFile = "manifests/chart/files/syncsecrets/syncsecrets.yaml";
 

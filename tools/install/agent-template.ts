@@ -10,8 +10,6 @@ import { policyOf } from "#controller/policy/spec.ts";
 const kubeletDirectory = "/KUBELET-DIRECTORY";
 const seLinuxType = "SELINUX-TYPE";
 const appArmorProfile = "APPARMOR-PROFILE";
-const probePath = "/PROBE-PATH";
-const probePort = 65_535;
 
 /**
  * Placeholder of a value that the installer or the agent's arguments decide → the value's CEL
@@ -21,8 +19,6 @@ export const places = {
   [kubeletDirectory]: "variables.kubeletDirectory",
   [seLinuxType]: "variables.seLinuxType",
   [JSON.stringify({ type: appArmorProfile })]: "variables.appArmor",
-  [probePath]: "'/readyz?template=' + c.args[1]",
-  [JSON.stringify(probePort)]: "c.readinessProbe.httpGet.port",
 } as const;
 
 /**
@@ -43,23 +39,21 @@ const freeOfContainer = ["imagePullPolicy"];
 const judged = {
   pod: ["containers", "initContainers", "volumes"],
   container: ["env", "image", "resources", "volumeMounts"],
-  agent: ["args", "readinessProbe"],
+  agent: ["args"],
 } as const;
 
-/** Variables that platforms add to every container. The agent uses no proxy. */
-export const proxies = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"].flatMap((name) => [
-  name,
-  name.toLowerCase(),
-]);
+/**
+ * Pattern for names of variables that change which program the agent runs, or what it does: those
+ * that Node.js and its libraries, the dynamic linker and the C library read, and those that the
+ * agent reads. Admission may add other variables, such as a proxy's address, which the agent does not
+ * use.
+ */
+export const reservedVariables =
+  "^(NODE_|UV_|LD_|MALLOC_|GLIBC_|GCONV_|OPENSSL_|SSL_|KUBERNETES_|POD_UID$)";
 
-/** Fields that the API server adds to a pod, a container, a probe and an HTTP request. */
+/** Fields that the API server adds to a pod and a container. */
 const completedPod = { restartPolicy: "Always", schedulerName: "default-scheduler" };
-const completedContainer = {
-  terminationMessagePath: "/dev/termination-log",
-  terminationMessagePolicy: "File",
-};
-const completedProbe = { successThreshold: 1 };
-const completedHttpGet = { scheme: "HTTP" };
+const completedContainer = { terminationMessagePath: "/dev/termination-log" };
 
 type Fields = Readonly<Record<string, unknown>>;
 /** Field → the values that the policy allows. */
@@ -74,8 +68,7 @@ export type AgentTemplate = Readonly<{
   mounts: Readonly<Record<string, readonly unknown[]>>;
   volumes: readonly unknown[];
   environment: Readonly<Record<string, readonly unknown[]>>;
-  probe: Fields;
-  /** Pattern for the agent's arguments, joined by spaces, with the flags in a fixed order. */
+  /** Pattern for the agent's arguments, each between spaces, with the flags in a fixed order. */
   arguments: string;
 }>;
 
@@ -92,7 +85,6 @@ export function template(): AgentTemplate {
     Object.fromEntries([...containers].map(([name, all]) => [name, value(all, name)]));
   const judgedOf = (name: string): readonly string[] =>
     name === names.agentContainer ? [...judged.container, ...judged.agent] : judged.container;
-  const { httpGet, ...probe } = agent[0]?.readinessProbe ?? {};
   return {
     podFields: pins(specs, [...freeOfPod, ...judged.pod]),
     // The API server gives serviceAccount the value of serviceAccountName, which is pinned.
@@ -102,11 +94,6 @@ export function template(): AgentTemplate {
     mounts: byName((all) => distinct(all.flatMap(({ volumeMounts = [] }) => volumeMounts))),
     volumes: distinct(specs.flatMap(({ volumes = [] }) => volumes)),
     environment: byName((all) => distinct(all.flatMap(({ env = [] }) => env))),
-    probe: {
-      ...completedProbe,
-      ...probe,
-      httpGet: { ...completedHttpGet, ...httpGet, path: probePath },
-    },
     arguments: patternOf(agent.map(({ args = [] }) => args)),
   };
 }
@@ -120,7 +107,6 @@ function variants(): V1PodSpec[] {
   const installed = {
     kubeletDirectory,
     appArmorProfile,
-    probePort,
     image: "image",
     imagePullSecrets: ["pull-secret"],
     probationSeconds: rollout.probationSeconds,
@@ -164,5 +150,5 @@ function completed(value: unknown): unknown {
 function patternOf(all: readonly (readonly string[])[]): string {
   const flags = all.map((args) => args.filter((_, index) => index % 2 === 0));
   const texts = flags.map((ours) => ours.map((flag) => `${flag} [^ $]+`).join(" "));
-  return `^(?:${[...new Set(texts)].join("|")})$`;
+  return `^ (?:${[...new Set(texts)].join("|")}) $`;
 }

@@ -37,6 +37,7 @@ for (const [name, its] of Object.entries(bounds))
 const free: Readonly<Record<string, string>> = {
   "/events": "they expire with all their metadata, and the account only creates them",
   "globalpullsecret.io/globalpullsecrets/status": "the API server ignores its metadata",
+  "globalpullsecret.io/nodepullsecrets/status": "the policy for nodes refuses every write",
 };
 
 test("limits each resource that the account's roles let it write", () => {

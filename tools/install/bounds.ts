@@ -4,9 +4,8 @@
  * controller declares. Every field of the agents' template is pinned, unless agent-template.ts
  * lists the field as free.
  */
-import { grantAnnotations } from "#contract/grant.ts";
 import * as names from "#contract/names.ts";
-import { keysRemoved, keysSet, sameOwners } from "#contract/own-metadata.ts";
+import { keysSet, unchanged } from "#contract/own-metadata.ts";
 import { globalSecret } from "#controller/objects/global-secret.ts";
 import { annotations } from "#controller/objects/annotations.ts";
 import { restartedAt, role, roleBinding } from "#controller/objects/daemonset.ts";
@@ -20,59 +19,12 @@ import { literal } from "./cel.ts";
 
 const cel = (value: unknown): string => literal(value, agents.places);
 
-const isOurs = (object: string): string =>
-  `has(${object}.metadata.labels) && '${Object.keys(names.agentLabels)[0]}' in ${object}.metadata.labels &&
-${object}.metadata.labels['name'] == '${names.agentLabels.name}' &&
-has(${object}.metadata.ownerReferences) && ${object}.metadata.ownerReferences.exists(owner,
-  owner.apiVersion == 'apps/v1' && owner.kind == 'DaemonSet' && owner.name == '${names.agentName}' &&
-  has(owner.controller) && owner.controller)`;
-
 /** Refuses the request if the variable of this name lists keys that the account may not change. */
 const noKeys = (field: "labels" | "annotations"): Validation => ({
   expression: `object == null || variables.${field} == []`,
   messageExpression: `'${field} that this account may not change: ' + variables.${field}.join(', ') +
 ' (if your admission changes them: GPS321)'`,
 });
-const ofGrant = [...Object.values(grantAnnotations), names.syncAnnotation];
-
-const pods: Bounds = {
-  name: "global-pull-secret-pods",
-  why: [
-    "RBAC cannot limit a right to the agents' pods, because their names are random. The controller",
-    "patches the annotations of a grant, and deletes pods in an upgrade. This policy denies its",
-    "account everything else: with other labels, a pod could receive the traffic of any Service, and",
-    "backup programs run the commands in a pod's annotations.",
-  ],
-  rules: [{ group: "", resources: "pods", operations: "UPDATE DELETE" }],
-  variables: [
-    { name: "labels", expression: `${keysSet("labels", [])} + ${keysRemoved("labels", [])}` },
-    {
-      name: "annotations",
-      expression: `${keysSet("annotations", ofGrant)} + ${keysRemoved("annotations", ofGrant)}`,
-    },
-  ],
-  validations: [
-    {
-      expression: isOurs("oldObject"),
-      message: `the pod is not one of DaemonSet ${names.agentName}`,
-    },
-    {
-      // Other admission plugins may add tolerations. Added tolerations change nothing, because
-      // agents tolerate every taint.
-      expression: `object == null || dyn(oldObject.spec).all(f, f in dyn(object.spec)) &&
-dyn(object.spec).all(f, f == 'tolerations' ||
-  dyn(oldObject.spec)[?f] == optional.of(dyn(object.spec)[f]))`,
-      message: "only a grant's annotations of a pod may change",
-    },
-    {
-      expression: `object == null || ${sameOwners}`,
-      message: "owners and finalizers of a pod may not change",
-    },
-    noKeys("labels"),
-    noKeys("annotations"),
-  ],
-};
-
 /**
  * The installer's choices: flag of the controller → the default, if the controller's ServiceAccount
  * has no annotation with that name. In an overlay, `images:` sets the first annotation, because
@@ -92,7 +44,6 @@ export const installed = {
   "healthz-port": flags["healthz-port"].standard,
   "kubelet-directory": flags["kubelet-directory"].standard,
   "kubelet-unit": flags["kubelet-unit"].standard,
-  "probe-port": flags["probe-port"].standard,
   "restart-control-plane": flags["restart-control-plane"].standard,
   "selinux-type": flags["selinux-type"].standard,
 } as const;
@@ -128,20 +79,18 @@ const before = (list: string, element: string): string =>
   `variables.oldContainers.exists(old, old.name == c.name && has(old.${list}) && ${element} in old.${list})`;
 
 /**
- * Names of added or changed labels or annotations of the template that are neither ours nor the
- * installer's.
+ * Keys of the template that the request itself sets, and that are neither ours nor the installer's.
+ * Other admission may set any key.
  */
-const unnamed = (field: "labels" | "annotations", isOurs: string): string =>
-  `variables.metadata.?${field}.orValue({}).filter(k, !(${isOurs}) &&
+const unnamed = (field: "labels" | "annotations", ours: Parameters<typeof keysSet>[1]): string =>
+  `${keysSet(field, ours, ["spec", "template", "metadata"])}.filter(k,
 !('\\n' + ${parameterOf(`agent-${field === "labels" ? "label" : "annotation"}`)} + '\\n').contains(
-  '\\n' + k + '=' + variables.metadata.${field}[k] + '\\n') &&
-variables.oldMetadata.?${field}[?k] != optional.of(variables.metadata.${field}[k]))`;
+  '\\n' + k + '=' + variables.metadata.${field}[k] + '\\n'))`;
 
-const ourLabels = cel({ ...names.agentLabels, ...ownerLabels });
-const unnamedOfTemplate = `(${unnamed("labels", `${ourLabels}[?k] == optional.of(variables.metadata.labels[k])`)} +
-${unnamed("annotations", `k in ${cel([restartedAt, annotations.template, annotations.mode])}`)} +
+const unnamedOfTemplate = `${unnamed("labels", { ...names.agentLabels, ...ownerLabels })} +
+${unnamed("annotations", [restartedAt, annotations.template, annotations.mode])} +
 variables.metadata.filter(f, !(f in ['annotations', 'creationTimestamp', 'labels']) &&
-  variables.oldMetadata[?f] != optional.of(variables.metadata[f])))`;
+  variables.oldMetadata[?f] != optional.of(variables.metadata[f]))`;
 
 /** How messages name the annotation. */
 const annotation = (flag: keyof typeof installed): string =>
@@ -149,7 +98,7 @@ const annotation = (flag: keyof typeof installed): string =>
 
 /** The agents' argument of this flag must have the installer's value. */
 const pinned = (flag: keyof typeof installed): Validation => ({
-  expression: `variables.arguments.all(a, (a + ' ').contains(' --${flag === "kubelet-unit" ? "unit" : flag} ' + ${parameterOf(flag)} + ' '))`,
+  expression: `variables.arguments.all(a, a.contains(' --${flag === "kubelet-unit" ? "unit" : flag} ' + ${parameterOf(flag)} + ' '))`,
   message: `--${flag} is not as in ${annotation(flag)}`,
 });
 
@@ -223,7 +172,7 @@ variables.image.substring(0, variables.image.lastIndexOf(':')) : variables.image
     {
       name: "arguments",
       expression: `variables.containers.filter(c, c.name == '${names.agentContainer}').map(c,
-c.?args.orValue([]).join(' '))`,
+' ' + c.?args.orValue([]).join(' ') + ' ')`,
     },
     { name: "podFields", expression: cel(template.podFields) },
     { name: "otherPodFields", expression: cel(template.otherPodFields) },
@@ -232,6 +181,7 @@ c.?args.orValue([]).join(' '))`,
     { name: "volumes", expression: cel(template.volumes) },
     { name: "mounts", expression: cel(template.mounts) },
     { name: "environment", expression: cel(template.environment) },
+    { name: "unnamed", expression: unnamedOfTemplate },
   ],
   validations: [
     {
@@ -245,9 +195,9 @@ variables.spec.?initContainers.orValue([]).all(c, c in variables.oldSpec.?initCo
       message: "the containers are not the agents'",
     },
     {
-      expression: `${unnamedOfTemplate} == []`,
+      expression: "variables.unnamed == []",
       messageExpression: `'${annotationOf("agent-label")} and ${annotationOf("agent-annotation")} of ServiceAccount ${controller} do not name: ' +
-${unnamedOfTemplate}.join(', ')`,
+variables.unnamed.join(', ')`,
     },
     {
       expression: `${ofPod} == []`,
@@ -280,9 +230,10 @@ v in variables.oldSpec.?volumes.orValue([]))`,
     },
     {
       expression: `variables.containers.all(c, !has(c.env) || c.env.all(e,
-  e in variables.environment[c.name] || ${before("env", "e")} || e.name in ${cel(agents.proxies)} &&
-  !has(e.valueFrom) && !e.?value.orValue('').contains('$(')))`,
-      message: "the environment is not the agents'",
+  e in variables.environment[c.name] || ${before("env", "e")} ||
+  !e.name.matches(${cel(agents.reservedVariables)}) && !e.?valueFrom.?secretKeyRef.hasValue()))`,
+      message:
+        "the environment has a variable that changes the agents' program, or a variable of a Secret",
     },
     {
       expression: `variables.containers.all(c, c.?resources.orValue({}).all(part,
@@ -296,21 +247,12 @@ v in variables.oldSpec.?volumes.orValue([]))`,
 variables.containers.all(c, c.?args.orValue([]).all(a, !a.contains(' ')))`,
       message: "the arguments are not those that the controller gives",
     },
-    ...(["kubelet-unit", "restart-control-plane", "healthz-port", "probe-port"] as const).map(
-      pinned,
-    ),
+    ...(["kubelet-unit", "restart-control-plane", "healthz-port"] as const).map(pinned),
     {
       expression: `variables.arguments.all(a, (${parameterOf("healthz-address")} == '${installed["healthz-address"]}' ?
   ${cel(loopback)} : [${parameterOf("healthz-address")}]).exists(address,
   a.contains(' --healthz-address ' + address + ' ')))`,
       message: `the address of healthz is not that of ${annotation("healthz-address")}`,
-    },
-    {
-      expression: `variables.containers.all(c, c.name != '${names.agentContainer}' ||
-  size(c.?args.orValue([])) > 1 && has(c.readinessProbe) && has(c.readinessProbe.httpGet) &&
-  c.readinessProbe == ${cel(template.probe)} &&
-  variables.arguments[0].endsWith(' --probe-port ' + string(c.readinessProbe.httpGet.port)))`,
-      message: "the probe is not the agents'",
     },
   ],
 };
@@ -383,6 +325,12 @@ const others: Bounds = {
       operations: "CREATE UPDATE",
       names: names.globalPullSecretName,
     },
+    {
+      group: "globalpullsecret.io",
+      version: "*",
+      resources: "nodepullsecrets",
+      operations: "CREATE UPDATE",
+    },
   ],
   variables: [
     { name: "labels", expression: keysSet("labels", { ...names.agentLabels, ...ownerLabels }) },
@@ -396,7 +344,11 @@ dyn(request.options).?propagationPolicy.orValue('Background') == 'Background' &&
       message: "the agents' pods have to be deleted with their DaemonSet",
     },
     {
-      expression: `object == null || ${sameOwners}`,
+      // A NodePullSecret belongs to the Node of its name, and is deleted with it.
+      expression: `object == null || ${unchanged("finalizers")} && (${unchanged("ownerReferences")} ||
+  request.resource.resource == 'nodepullsecrets' &&
+  dyn(object).metadata.?ownerReferences.orValue([]).all(owner, owner.apiVersion == 'v1' &&
+    owner.kind == 'Node' && owner.name == object.metadata.name && !has(owner.blockOwnerDeletion)))`,
       message: "owners and finalizers of the object may not change",
     },
     noKeys("labels"),
@@ -407,7 +359,7 @@ dyn(request.options).?propagationPolicy.orValue('Background') == 'Background' &&
     },
     {
       expression: `request.resource.resource != 'roles' || dyn(object).?rules.orValue([]) == ${cel(role.rules)}`,
-      message: "the agents' Role grants nothing",
+      message: "the agents' Role has other rules",
     },
     {
       expression: `request.resource.resource != 'rolebindings' ||
@@ -418,7 +370,7 @@ dyn(object).roleRef == ${cel(roleBinding.roleRef)} && dyn(object).subjects == ${
 };
 
 /** Template of the chart → the policy and its binding. */
-export const bounds = { pods, daemonset: daemonSet, objects: others } as const;
+export const bounds = { daemonset: daemonSet, objects: others } as const;
 
 /** File → its text: a template of the chart with a policy and its binding. */
 export const boundsFiles = (): Readonly<Record<string, string>> =>

@@ -208,7 +208,7 @@ const properties = described({
   }),
   bounds: group("Limits for the controller's account.", {
     enabled: toggle(
-      "Adds ValidatingAdmissionPolicies. They allow the account to patch and delete only the agents' pods, and its DaemonSet to run only the image above. If false, a stolen token of the account can take over the cluster.",
+      "Adds ValidatingAdmissionPolicies. They allow the account's DaemonSet to run only the image above, and its objects to have no other content and metadata than the controller's. If false, a thief of the account's token is root on every node.",
     ),
   }),
   monitoring: group("Metrics and alerts.", {

@@ -8,15 +8,7 @@
  * `--url`, krew's manifest refers to the archive in the same folder (`kubectl krew install
  * --manifest=pull-secret.yaml --archive=…`).
  */
-import {
-  cpSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { bundles } from "#tools/build/bundle.ts";
@@ -26,8 +18,7 @@ import { buildLayout, bundlesOf, pinnedBase } from "./image.ts";
 import { imageBoms } from "./boms/image-boms.ts";
 import { readLayout, type Image } from "./layout.ts";
 import { locked, npmBoms, production } from "./boms/npm-boms.ts";
-import { packChart, writeInstallYaml } from "./manifests.ts";
-import { crdFile } from "../definition/crd.ts";
+import { crdsYaml, packChart, writeInstallYaml } from "./manifests.ts";
 import { fetchNode, nodePackages } from "./node.ts";
 import { krewManifest, packPlugin, type Packed } from "./plugin.ts";
 import { Unready, versionOf, type Version } from "./ready.ts";
@@ -69,7 +60,7 @@ async function release(repository: string, options: Options): Promise<[string, s
   const released = { image: options.image, digest: image.digest, created: version.created };
   writeInstallYaml(repository, join(draft, "install.yaml"), released);
   await packChart(repository, join(draft, `${name}.tgz`), released);
-  cpSync(join(repository, crdFile), join(draft, "crds.yaml"));
+  writeFileSync(join(draft, "crds.yaml"), crdsYaml(repository));
   writeFileSync(join(draft, "CHANGES.md"), version.changes);
   const files = readdirSync(draft).toSorted();
   const sums = files.map((file) => `${sha256(join(draft, file))}  ${file}\n`);

@@ -1,7 +1,7 @@
 /** The released manifests, install.yaml and the chart, with the image's digest. */
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { crdFile } from "../definition/crd.ts";
+import { crdFile, nodeCrdFile } from "../definition/crd.ts";
 import { gzip, tar } from "./archive.ts";
 
 /**
@@ -15,13 +15,17 @@ export function writeInstallYaml(
   file: string,
   { image, digest }: Released,
 ): void {
-  const texts = [crdFile, "manifests/base/rendered.yaml"].map((path) =>
-    readFileSync(join(repository, path), "utf8"),
-  );
+  const rendered = readFileSync(join(repository, "manifests/base/rendered.yaml"), "utf8");
   const places = /^( +(?:globalpullsecret\.io\/agent-)?image: )"?global-pull-secret:.*$/gm;
-  const text = texts.join("---\n");
+  const text = `${crdsYaml(repository)}---\n${rendered}`;
   if (text.match(places)?.length !== 2) throw new Error("install.yaml: does not name two images");
   writeFileSync(file, text.replaceAll(places, `$1${image}@${digest}`));
+}
+
+/** The CRDs that the controller needs, as one file. */
+export function crdsYaml(repository: string): string {
+  const texts = [crdFile, nodeCrdFile].map((path) => readFileSync(join(repository, path), "utf8"));
+  return texts.join("---\n");
 }
 
 /** Packs the chart like `helm package`, but always with the same bytes. */

@@ -1,5 +1,5 @@
 /**
- * Fake API server: certificates for 127.0.0.1, new for each process. The code writes DER itself, so
+ * Fake API server: certificates for 127.0.0.1 and ::1, new for each process. The code writes DER itself, so
  * that no test needs openssl and no key is committed.
  */
 import { generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
@@ -65,7 +65,8 @@ export type Issued = ServerCertificate & Readonly<{ name: Buffer; signer: KeyObj
 export const makeCertificate = (): ServerCertificate => issue("fake API server");
 
 /**
- * A certificate, signed by `by` or by itself, for an authority that is also a server on 127.0.0.1.
+ * A certificate, signed by `by` or by itself, for an authority that is also a server on 127.0.0.1
+ * and ::1.
  */
 export function issue(commonName: string, by?: Issued): Issued {
   const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
@@ -77,7 +78,7 @@ export function issue(commonName: string, by?: Issued): Issued {
   const hours = 3_600_000;
   // The first byte has only seven bits, so that the number is positive.
   const serial = der(tags.integer, Buffer.from([0x40]), randomBytes(8));
-  const address = der(0x87, Buffer.from([127, 0, 0, 1]));
+  const addresses = [Buffer.from([127, 0, 0, 1]), Buffer.from(`${"00".repeat(15)}01`, "hex")];
   const content = sequence(
     numbered(0, der(tags.integer, Buffer.from([2]))),
     serial,
@@ -90,7 +91,11 @@ export function issue(commonName: string, by?: Issued): Issued {
       3,
       sequence(
         extension(ids.basicConstraints, true, sequence(yes)),
-        extension(ids.subjectAltName, false, sequence(address)),
+        extension(
+          ids.subjectAltName,
+          false,
+          sequence(...addresses.map((address) => der(0x87, address))),
+        ),
       ),
     ),
   );

@@ -1,0 +1,67 @@
+/** Brings the agent's newest report into the status of the node's NodePullSecret. */
+import type { Connection } from "./connection.ts";
+import { type NewReport, type Own, isReported, statusOf, trimmed } from "./objects.ts";
+import { pauseAfter } from "./pause.ts";
+import type { Streak } from "./trouble.ts";
+
+type Options = Readonly<{
+  connection: Connection;
+  /** The path of the object's status. */
+  path: string;
+  own: () => Own | "unknown" | "absent";
+  /** Called with the object as the API server answers it. */
+  accepted: (object: unknown) => void;
+  streak: Streak;
+  pause: (milliseconds: number) => Promise<void>;
+  signal: AbortSignal;
+}>;
+
+export function openReporter(options: Options) {
+  const { connection, path, own, accepted, streak, pause, signal } = options;
+  let newest: NewReport | undefined;
+  let isSending = false;
+
+  /** The status to write now, if any. */
+  function due(): object | undefined {
+    const object = own();
+    if (newest === undefined || typeof object === "string" || signal.aborted) return undefined;
+    if (isReported(newest, object.report)) return undefined;
+    return statusOf(newest, object.report, Math.floor(connection.time() / 1000));
+  }
+
+  /**
+   * Sends until nothing is due. If an answer is lost, the same report is sent again, which changes
+   * nothing. A report names its attempt, so it answers no other order, even if the order has
+   * changed or the object was created again meanwhile.
+   */
+  async function send(): Promise<void> {
+    if (isSending) return;
+    isSending = true;
+    let failures = 0;
+    for (let status = due(); status !== undefined; status = due()) {
+      let error: unknown;
+      try {
+        accepted(await connection.call("PATCH", path, { status }));
+      } catch (caught) {
+        error = caught;
+        if (!signal.aborted) streak.failed(error);
+      }
+      failures += 1;
+      // Also after an answer, so that an API server which stores another report than this one is
+      // not flooded.
+      if (due() !== undefined) await pause(pauseAfter(failures, error));
+    }
+    streak.ended();
+    isSending = false;
+  }
+
+  return {
+    /** Sets the report. Sends it if it is new. */
+    report(report: NewReport): void {
+      newest = trimmed(report);
+      void send();
+    },
+    /** Call this when the object has changed. */
+    changed: () => void send(),
+  };
+}

@@ -20,7 +20,7 @@ import {
   type Published,
 } from "./evidence.ts";
 import type { Action, Decision, SecretFacts, Snapshot, StateFacts } from "./facts.ts";
-import { isPromoted, newerContent, publication } from "./publish.ts";
+import { isPromotable, newerContent, publication } from "./publish.ts";
 import { completionOf } from "./release.ts";
 import { upgradeBudget } from "./upgrade.ts";
 import { idleView, untilCounted, viewOf } from "./view.ts";
@@ -74,7 +74,7 @@ function decidePublished(observed: Snapshot, secret: SecretFacts): Decision {
   if (newer.isNewer && newer.waits <= 0) return decided(evidence.state, publication(snapshot));
   if (completion.isComplete)
     return decided(evidence.state, { kind: "complete", leftBehind: completion.leftBehind });
-  const promotes = halt === undefined && isPromoted(snapshot, evidence);
+  const promotes = halt === undefined && isPromotable(snapshot, evidence);
   return decided(
     stateBefore(evidence, window, promotes),
     ...templateAction(snapshot, budget.maxUnavailable),

@@ -95,7 +95,8 @@ export function adoptState({ state, secret, now }: Published): StateFacts {
     const place = Math.floor(Math.min(start, now + (burst - 1) * burstSeconds));
     const published = [...state.published, place].slice(-burst);
     const since = Math.min(secret.publishedAt, Math.floor(now));
-    return stateOf(secret.revision, since, { ...state, published });
+    const served = state.served || secret.served > 0;
+    return stateOf(secret.revision, since, { retry: state.retry, served, published });
   }
   // If the API server's clock was set back, new orders would otherwise look older than the content.
   if (state.since > now + aheadSeconds) return { ...state, since: Math.floor(now) };

@@ -105,13 +105,13 @@ const enoughProofs = 3;
  * Whether joining nodes may now get the newest content: three nodes have proved it, or all
  * reachable nodes that can. Nodes that refused or failed cannot.
  */
-export function isPromoted(snapshot: Published, { nodes, proved, state }: Evidence): boolean {
+export function isPromotable(snapshot: Published, { nodes, proved }: Evidence): boolean {
   const { secret, isGuarded } = snapshot;
-  if (!isGuarded || secret.intent === "release" || !state.proved) return false;
-  if (secret.served === secret.revision) return false;
+  if (!isGuarded || secret.intent === "release" || secret.served === secret.revision) return false;
+  if (proved >= enoughProofs) return true;
   const able = nodes.filter(
     ({ node, verdict }) =>
       node.pod?.isUnreachable === false && verdict !== "refused" && verdict !== "failed",
   );
-  return proved >= Math.min(enoughProofs, able.length);
+  return able.length > 0 && able.every(({ verdict }) => verdict === "current");
 }

@@ -26,7 +26,10 @@ export const pod: PodFacts = {
   waitingReason: undefined,
 };
 
-export const newest = { revision: 100, digest: "d" } as const;
+export const newest: Readonly<{ revision: number; digest: string }> = {
+  revision: 100,
+  digest: "d",
+};
 
 /** The order that asked for the newest content at `attempt`. */
 export const orderAt = (attempt: number, content = newest): Order => ({ ...content, attempt });

@@ -1,0 +1,272 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { decide } from "./decide.ts";
+import { adoptState, followRetry, gather, haltOf, verdictOf, type Verdict } from "./evidence.ts";
+import type { ObjectFacts, Snapshot, StateFacts, View } from "./facts.ts";
+import {
+  askedNode,
+  newest,
+  now,
+  objectOf,
+  orderAt,
+  provedNodes,
+  publishedAt,
+  reportOf,
+  secret,
+  snapshotOf,
+  state,
+  usual,
+} from "./snapshot.fixture.ts";
+
+const published = (changes: Partial<Snapshot> = {}) => ({ ...snapshotOf(changes), secret });
+const release = { ...secret, intent: "release" } as const;
+const older = { ...newest, revision: 99 };
+const edited = { ...newest, digest: "other" };
+const [late, inTime] = [publishedAt + usual + 2, publishedAt + usual + 1];
+const at = publishedAt + 1;
+const order = orderAt(at);
+
+const verdicts: readonly [
+  condition: string,
+  object: ObjectFacts | undefined,
+  expected: Verdict,
+  changes?: Partial<Snapshot>,
+][] = [
+  ["has no object", undefined, "unasked"],
+  ["was not asked", objectOf(), "unasked"],
+  ["was asked for older content", objectOf(orderAt(at, older)), "unasked"],
+  ["was asked for content of another digest", objectOf(orderAt(at, edited)), "unasked"],
+  ["was asked before the last retry", objectOf(orderAt(publishedAt - 1)), "unasked"],
+  ["was just asked", objectOf(order), "atWork"],
+  ["was asked its usual time ago", objectOf(order), "atWork", { now: inTime }],
+  ["was asked more than its usual time ago", objectOf(order), "silent", { now: late }],
+  ["was asked after the present time", objectOf(orderAt(now + usual + 1)), "silent"],
+  ["proved the content", objectOf(order, reportOf("Proved", at)), "current"],
+  ["proved it when it joined", objectOf(undefined, reportOf("Proved", 0)), "current"],
+  ["proved older content", objectOf(order, reportOf("Proved", at - 1, older)), "atWork"],
+  ["proved content of another digest", objectOf(order, reportOf("Proved", 3, edited)), "atWork"],
+  ["answered an earlier attempt", objectOf(order, reportOf("Failed", at - 1)), "atWork"],
+  ["failed", objectOf(order, reportOf("Failed", at)), "failed"],
+  ["refused", objectOf(order, reportOf("Refused", at)), "refused"],
+  ["removed the content", objectOf(order, reportOf("Removed", at)), "refused"],
+  ["answers with other content", objectOf(order, reportOf("Proved", at, older)), "refused"],
+  ["answered late", objectOf(order, reportOf("Refused", at)), "refused", { now: late }],
+];
+for (const [condition, object, expected, changes] of verdicts)
+  test(`judges a node that ${condition} as ${expected}`, () =>
+    assert.equal(verdictOf(published(changes), object), expected));
+
+const released: readonly (readonly [string, ObjectFacts | undefined, Verdict, at?: number])[] = [
+  ["has no object", undefined, "atWork"],
+  ["has not answered in its usual time", undefined, "silent", late],
+  ["confirms it", objectOf(undefined, reportOf("Removed", 0)), "current"],
+  ["confirmed an earlier release", objectOf(undefined, reportOf("Removed", 0, older)), "atWork"],
+  ["proves content", objectOf(undefined, reportOf("Proved", 0)), "refused"],
+  ["fails", objectOf(undefined, reportOf("Failed", 0)), "failed"],
+];
+for (const [condition, object, expected, at = now] of released)
+  test(`judges a node that ${condition} in a release as ${expected}`, () =>
+    assert.equal(verdictOf({ ...published({ now: at }), secret: release }, object), expected));
+
+test("counts an unanswered order of any content as work, until the usual time is over", () => {
+  const [working, answered, silent, joined] = gather(
+    published({
+      now: late,
+      nodes: [
+        { ...askedNode("working", at), object: objectOf(orderAt(late, older)) },
+        askedNode("answered", late, "Refused"),
+        askedNode("silent", at),
+        { ...askedNode("joined", at), object: objectOf(orderAt(late), reportOf("Proved", 0)) },
+      ],
+    }),
+  ).nodes.map(({ isAtWork }) => isAtWork);
+  assert.deepEqual([working, answered, silent, joined], [true, false, false, false]);
+});
+
+const gone = { name: "gone", uid: "uid-gone" };
+const records: readonly [
+  condition: string,
+  changes: Partial<Snapshot>,
+  expected: Partial<StateFacts>,
+  before?: Partial<StateFacts>,
+][] = [
+  ["fails", { nodes: [askedNode("n", at, "Failed")] }, { failed: ["uid-n"] }],
+  ["failed before and is gone", { nodes: [] }, { failed: ["uid-n"] }, { failed: ["uid-n"] }],
+  ["is silent", { nodes: [askedNode("n", at)], now: late }, { lost: ["uid-n"] }],
+  ["was silent and is gone", { nodes: [] }, { lost: ["uid-n"] }, { lost: ["uid-n"] }],
+  [
+    "answers after it was silent",
+    { nodes: [askedNode("n", at, "Refused")], now: late },
+    {},
+    { lost: ["uid-n"] },
+  ],
+  [
+    "was silent and lost its object",
+    { nodes: [{ ...askedNode("n", at), object: undefined }] },
+    { lost: ["uid-n"] },
+    { lost: ["uid-n"] },
+  ],
+  ["proves", { nodes: [askedNode("n", at, "Proved")] }, { proved: true }],
+  ["proved and is gone", { nodes: [] }, { proved: true }, { proved: true }],
+  [
+    "is gone before its answer",
+    { orphans: [{ ...gone, object: objectOf(order) }] },
+    { lost: ["uid-gone"] },
+  ],
+  [
+    "is gone after its answer",
+    { orphans: [{ ...gone, object: objectOf(order, reportOf("Refused", at)) }] },
+    {},
+  ],
+  [
+    "is gone after its failure",
+    { orphans: [{ ...gone, object: objectOf(order, reportOf("Failed", at)) }] },
+    { failed: ["uid-gone"] },
+  ],
+  [
+    "is gone after its proof",
+    { orphans: [{ ...gone, object: objectOf(order, reportOf("Proved", at)) }] },
+    { proved: true },
+  ],
+  ["is gone without an order", { orphans: [{ ...gone, object: objectOf() }] }, {}],
+  [
+    "is gone with its object before the first proof",
+    {},
+    { lost: ["uid-gone"] },
+    { asked: ["uid-gone"] },
+  ],
+  [
+    "is at work before the first proof",
+    { nodes: [askedNode("n", at)] },
+    { asked: ["uid-n"] },
+    { asked: ["uid-n"] },
+  ],
+  [
+    "refuses before the first proof",
+    { nodes: [askedNode("n", at, "Refused")] },
+    {},
+    { asked: ["uid-n"] },
+  ],
+  [
+    "is the first with a proof",
+    { nodes: [askedNode("n", at, "Proved"), askedNode("m", at)] },
+    { proved: true },
+    { asked: ["uid-n", "uid-m"] },
+  ],
+];
+for (const [condition, changes, expected, before = {}] of records)
+  test(`records in the state what a node shows that ${condition}`, () => {
+    const recorded = gather(published({ ...changes, state: { ...state, ...before } })).state;
+    assert.deepEqual(recorded, { ...state, ...expected });
+  });
+
+test("counts one proof if the node that proved the content is gone", () => {
+  const { proved } = gather(published({ state: { ...state, proved: true } }));
+  assert.equal(proved, 1);
+});
+
+test("records nothing about a release", () => {
+  const snapshot = { ...published({ now: late, nodes: [askedNode("n", at)] }), secret: release };
+  assert.equal(gather(snapshot).state, snapshot.state);
+});
+
+const lostNodes = (count: number) => Array.from({ length: count }, (_, index) => `lost${index}`);
+const halts: readonly [
+  condition: string,
+  evidence: Partial<StateFacts>,
+  proved: number,
+  expected: View["halt"],
+][] = [
+  ["a node failed", { failed: ["a"] }, 5, { by: "failed", count: 1 }],
+  ["no node failed", {}, 5, undefined],
+  ["one node is lost before the first proof", { lost: lostNodes(1) }, 0, undefined],
+  ["two are lost before the first proof", { lost: lostNodes(2) }, 0, { by: "lost", count: 2 }],
+  ["two of a few are lost", { lost: lostNodes(2), proved: true }, 9, undefined],
+  ["three of a few are lost", { lost: lostNodes(3), proved: true }, 9, { by: "lost", count: 3 }],
+  ["a tenth are lost", { lost: lostNodes(12), proved: true }, 100, undefined],
+  ["more are lost", { lost: lostNodes(13), proved: true }, 100, { by: "lost", count: 13 }],
+];
+for (const [condition, evidence, proved, expected] of halts)
+  test(`${expected === undefined ? "does not halt" : "halts"} if ${condition}`, () => {
+    const halt = haltOf(snapshotOf(), { nodes: [], proved, state: { ...state, ...evidence } });
+    assert.deepEqual(halt, expected);
+  });
+
+test("allows as many failed nodes as the policy", () => {
+  const policy = { ...snapshotOf().policy, maxFailures: 1 };
+  const failed = (...uids: string[]) =>
+    haltOf(snapshotOf({ policy }), { nodes: [], proved: 1, state: { ...state, failed: uids } });
+  assert.deepEqual([failed("a"), failed("a", "b")?.count], [undefined, 2]);
+});
+
+test("ends a halt when the lost nodes answer", () => {
+  const lost = { ...state, lost: ["uid-n", "uid-m"] };
+  const halted = snapshotOf({
+    now: late,
+    state: lost,
+    nodes: [askedNode("n", at), askedNode("m", at)],
+  });
+  assert.equal(decide(halted).view.phase, "halted");
+  const nodes = [askedNode("n", at, "Proved"), askedNode("m", at)];
+  assert.equal(decide({ ...halted, nodes }).view.halt, undefined);
+});
+
+test("replaces the state of another revision, and keeps what is not about a revision", () => {
+  const former = {
+    ...state,
+    revision: 99,
+    proved: true,
+    asked: ["a"],
+    failed: ["b"],
+    lost: ["c"],
+    served: true,
+    retry: "r",
+  };
+  const expected = { ...state, served: true, retry: "r", published: [now] };
+  assert.deepEqual(adoptState(published({ state: former })), expected);
+  assert.equal(adoptState(published({ state: expected })), expected);
+});
+
+test("remembers from the Secret that content was served when the state was deleted", () => {
+  const snapshot = {
+    ...published({ state: { ...state, revision: 0 } }),
+    secret: { ...secret, served: 99 },
+  };
+  assert.equal(adoptState(snapshot).served, true);
+});
+
+test("corrects the start of the orders if the clock was set back by more than a minute", () => {
+  const sinceAfter = (since: number) => adoptState(published({ state: { ...state, since } })).since;
+  assert.deepEqual([sinceAfter(now + 61), sinceAfter(now + 60)], [now, now + 60]);
+});
+
+test("follows a retry once, and not during a pause", () => {
+  const halted = { ...state, proved: true, asked: ["a"], failed: ["b"], lost: ["c"] };
+  const retried = { ...state, proved: true, retry: "r", since: now + 1 };
+  assert.deepEqual(followRetry(snapshotOf({ retry: "r" }), halted), retried);
+  assert.equal(followRetry(snapshotOf({ retry: "r", isPaused: true }), halted), halted);
+  assert.equal(followRetry(snapshotOf({ retry: "r" }), retried), retried);
+});
+
+test("asks failed, silent and refused nodes again after a retry, in one decision", () => {
+  const snapshot = snapshotOf({
+    now: late,
+    retry: "r",
+    state: { ...state, proved: true, failed: ["uid-failed"], lost: ["uid-silent"] },
+    policy: { ...snapshotOf().policy, maxUnavailable: 9 },
+    nodes: [
+      ...provedNodes(3),
+      askedNode("failed", at, "Failed"),
+      askedNode("silent", at),
+      askedNode("refused", at, "Refused"),
+    ],
+  });
+  const asked = decide(snapshot).actions.flatMap((action) =>
+    action.kind === "ask" ? [[action.node.name, action.order.attempt > late]] : [],
+  );
+  assert.deepEqual(asked, [
+    ["failed", true],
+    ["silent", true],
+    ["refused", true],
+  ]);
+});

@@ -1,0 +1,164 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { decide } from "./decide.ts";
+import type { NodeFacts, RolloutPolicy, Snapshot } from "./facts.ts";
+import {
+  askedNode,
+  newest,
+  nodeOf,
+  nodesOf,
+  now,
+  objectOf,
+  orderAt,
+  pod,
+  provedNodes,
+  publishedAt,
+  secret,
+  snapshotOf,
+  state,
+  usual,
+} from "./snapshot.fixture.ts";
+import { orderFor, placesOf } from "./window.ts";
+
+const proved = { ...state, proved: true };
+const older = { ...newest, revision: 99 };
+const policyOf = (changes: Partial<RolloutPolicy>): RolloutPolicy => ({
+  ...snapshotOf().policy,
+  ...changes,
+});
+const askedBy = (changes: Partial<Snapshot>): string[] =>
+  decide(snapshotOf(changes)).actions.flatMap((action) =>
+    action.kind === "ask" ? [action.node.name] : [],
+  );
+
+const places: readonly (readonly [
+  maxUnavailable: number | "all",
+  mode: "Restart" | "Reread",
+  proved: number,
+  expected: number,
+])[] = [
+  [10, "Restart", 0, 1],
+  [10, "Restart", 1, 3],
+  [10, "Restart", 4, 9],
+  [10, "Restart", 5, 10],
+  [1, "Restart", 5, 1],
+  [1000, "Restart", 100, 201],
+  [1000, "Reread", 100, 50],
+  [10, "Reread", 100, 10],
+  ["all", "Restart", 0, Number.POSITIVE_INFINITY],
+  ["all", "Reread", 0, 50],
+];
+for (const [maxUnavailable, mode, count, expected] of places)
+  test(`has ${expected} places in mode ${mode} for ${maxUnavailable} nodes after ${count} proofs`, () => {
+    const snapshot = {
+      ...snapshotOf(),
+      secret: { ...secret, mode },
+      policy: policyOf({ maxUnavailable }),
+    };
+    assert.equal(placesOf(snapshot, count), expected);
+  });
+
+const at = publishedAt + 1;
+const working = (name: string): NodeFacts => askedNode(name, at);
+const workingForOlder = (name: string): NodeFacts =>
+  nodeOf(name, { object: objectOf(orderAt(at, older)) });
+const free = (...names: string[]): NodeFacts[] => names.map((name) => nodeOf(name));
+const controlPlane = { isControlPlane: true };
+
+const rows: readonly [
+  condition: string,
+  nodes: readonly NodeFacts[],
+  expected: readonly string[],
+  changes?: Partial<Snapshot>,
+][] = [
+  ["one node before the first proof", free("a", "b"), ["a"]],
+  ["none while the first node is at work", [working("a"), ...free("b")], []],
+  [
+    "another node when the first is silent",
+    [working("a"), ...free("b")],
+    ["b"],
+    { now: at + usual + 1 },
+  ],
+  ["as many nodes as there are places", [...provedNodes(1), ...free("a", "b", "c")], ["a", "b"]],
+  ["fewer nodes while others work", [...provedNodes(1), working("w"), ...free("a", "b")], ["a"]],
+  [
+    "one node if its proof is gone with its Node",
+    [working("w"), ...free("a", "b")],
+    ["a"],
+    { state: proved },
+  ],
+  [
+    "a node that works for older content, in its place",
+    [workingForOlder("w"), ...free("a")],
+    ["w"],
+  ],
+  [
+    "only one of the nodes that work for older content before the first proof",
+    [workingForOlder("v"), workingForOlder("w")],
+    ["v"],
+  ],
+  [
+    "no free node while the places are taken by older content",
+    [...provedNodes(1), workingForOlder("v"), workingForOlder("w"), ...free("a")],
+    ["v", "w"],
+  ],
+  [
+    "one control-plane node at a time",
+    [...provedNodes(1), nodeOf("a", controlPlane), nodeOf("b", controlPlane), ...free("c")],
+    ["a", "c"],
+  ],
+  [
+    "no control-plane node while another works",
+    [...provedNodes(1), { ...working("w"), ...controlPlane }, nodeOf("b", controlPlane)],
+    [],
+  ],
+  [
+    "a control-plane node that works for older content",
+    [...provedNodes(1), { ...workingForOlder("w"), ...controlPlane }],
+    ["w"],
+  ],
+  [
+    "Ready nodes first, then those that have run longest",
+    [
+      nodeOf("starting", { pod: { ...pod, readySince: undefined } }),
+      nodeOf("young", { pod: { ...pod, readySince: 900 } }),
+      nodeOf("old", { pod: { ...pod, readySince: 800 } }),
+      ...provedNodes(1),
+    ],
+    ["old", "young", "starting"],
+    { policy: policyOf({ maxUnavailable: 3 }) },
+  ],
+];
+for (const [condition, nodes, expected, changes] of rows)
+  test(`asks ${condition}`, () => assert.deepEqual(askedBy({ nodes, ...changes }), expected));
+
+test("asks all nodes at once if the policy allows it", () => {
+  const policy = policyOf({ maxUnavailable: "all" });
+  assert.equal(askedBy({ policy, nodes: nodesOf(80) }).length, 80);
+});
+
+test("counts nodes that are asked now and before as places in use", () => {
+  const { view } = decide(
+    snapshotOf({ nodes: [...provedNodes(1), working("w"), ...free("a", "b")] }),
+  );
+  assert.deepEqual([view.places, view.waiting.at(-1)?.reason], [2, "window"]);
+  const { waiting } = decide(
+    snapshotOf({
+      nodes: [...provedNodes(1), { ...working("w"), ...controlPlane }, nodeOf("c", controlPlane)],
+    }),
+  ).view;
+  assert.equal(waiting.at(-1)?.reason, "controlPlane");
+});
+
+const attempts: readonly [condition: string, node: NodeFacts, expected: number, since?: number][] =
+  [
+    ["the time", nodeOf("n"), now],
+    ["one more than the last attempt of the same second", askedNode("n", now), now + 1],
+    ["the start of the orders if the clocks differ", nodeOf("n"), now + 3, now + 3],
+    ["at most the highest number", askedNode("n", 2 ** 40 - 1), 2 ** 40 - 1],
+  ];
+for (const [condition, node, expected, since = publishedAt] of attempts)
+  test(`numbers an attempt with ${condition}`, () => {
+    const snapshot = { ...snapshotOf({ now: now + 0.7, state: { ...state, since } }), secret };
+    assert.deepEqual(orderFor(snapshot, node), orderAt(expected));
+  });

@@ -86,11 +86,12 @@ function endChange(node: ModelNode, report: Reporter): boolean {
 }
 
 /** The content that the order names. Undefined while it is not published. */
-const contentFor = (order: Order | undefined, secret: Texts): Ordered | undefined =>
-  [contentIn(secret, secretKeys), contentIn(secret, servedKeys)]
-    .filter((content) => content !== undefined)
-    .map((content) => ({ ...content, attempt: order?.attempt ?? 0 }))
-    .find(({ revision, digest }) => revision === order?.revision && digest === order.digest);
+function contentFor(order: Order | undefined, secret: Texts): Ordered | undefined {
+  const content = [contentIn(secret, secretKeys), contentIn(secret, servedKeys)].find(
+    (slot) => slot?.revision === order?.revision && slot?.digest === order?.digest,
+  );
+  return content && order && { ...content, attempt: order.attempt };
+}
 
 function obey(node: ModelNode, content: Ordered, behaviour: Behaviour, report: Reporter): void {
   if (behaviour === "refuses") report("Refused", content, "GPS206 config.json is a symbolic link");

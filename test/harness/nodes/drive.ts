@@ -15,7 +15,7 @@ import type {
 import { agentLabels, globalSecretName, secretKeys, servedKeys } from "#contract/names.ts";
 import { readOrder } from "#contract/order.ts";
 import { isDeepStrictEqual } from "node:util";
-import type { Cluster } from "#kube/client/cluster.ts";
+import type { Cluster, Query } from "#kube/client/cluster.ts";
 import { collections, owned } from "#kube/client/paths.ts";
 import { agent, isAtWork } from "./agent.ts";
 import {
@@ -61,12 +61,14 @@ type Known = {
 type NodePullSecret = Readonly<{ metadata: V1ObjectMeta; spec?: unknown; status?: object }>;
 
 const leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
-const pods = [collections.pods, { labelSelector: `name=${agentLabels.name}` }] as const;
-const objects = [collections.nodePullSecrets, {}] as const;
-const secret = [
+/** A collection, and a selector of its objects. */
+type Source = readonly [string, Query];
+const pods: Source = [collections.pods, { labelSelector: `name=${agentLabels.name}` }];
+const objects: Source = [collections.nodePullSecrets, {}];
+const secret: Source = [
   collections.secrets,
   { fieldSelector: `metadata.name=${globalSecretName}` },
-] as const;
+];
 
 export class NodesDriver implements AsyncDisposable {
   readonly model: NodesModel;
@@ -116,16 +118,14 @@ export class NodesDriver implements AsyncDisposable {
     every(1000, () => this.#renew());
     if (daemonSets) every(pace, () => this.step());
     else {
+      // A watch does not report objects that were deleted before it began.
       every(500, async () => {
-        // The watch does not report pods that were deleted before it began.
-        await this.#listPods();
-        await watch<V1Pod>(this.#cluster, pods, signal, (pod, gone) => this.#see(pod, gone));
+        await this.#list(pods, this.#pods, this.#seePod);
+        await watch(this.#cluster, pods, signal, this.#seePod);
       });
       every(500, async () => {
-        await this.#listObjects();
-        await watch<NodePullSecret>(this.#cluster, objects, signal, (object, gone) =>
-          this.#setObject(object, gone),
-        );
+        await this.#list(objects, this.#objects, this.#seeObject);
+        await watch(this.#cluster, objects, signal, this.#seeObject);
       });
       every(500, () =>
         watch<V1Secret>(this.#cluster, secret, signal, (globalSecret, gone) =>
@@ -251,8 +251,8 @@ export class NodesDriver implements AsyncDisposable {
     const version = any?.metadata?.resourceVersion ?? "";
     if (version === this.#version) return;
     this.#version = version;
-    await this.#listPods();
-    await this.#listObjects();
+    await this.#list(pods, this.#pods, this.#seePod);
+    await this.#list(objects, this.#objects, this.#seeObject);
     this.#setSecret(await this.#cluster.get<V1Secret>(owned.global));
     this.#daemonSet = await this.#cluster.get<V1DaemonSet>(owned.daemonSet);
   }
@@ -274,31 +274,25 @@ export class NodesDriver implements AsyncDisposable {
     await this.#report([node]);
   }
 
-  async #listPods(): Promise<void> {
-    const uids = new Set<string>();
-    await this.#cluster.pages<V1Pod>(...pods, (items) => {
-      for (const pod of items) {
-        uids.add(pod.metadata?.uid ?? "");
-        this.#see(pod, false);
-      }
-    });
-    for (const [uid, { metadata }] of this.#pods)
-      if (!uids.has(uid)) this.#see({ metadata: { ...metadata, uid } }, true);
-  }
-
-  async #listObjects(): Promise<void> {
-    const names = new Set<string>();
-    await this.#cluster.pages<NodePullSecret>(...objects, (items) => {
+  /** Reads a collection, and also finds the objects that are gone. */
+  async #list<T extends Readonly<{ metadata?: V1ObjectMeta }>>(
+    source: Source,
+    views: ReadonlyMap<string, Readonly<{ metadata: V1ObjectMeta }>>,
+    see: (object: T, gone: boolean) => void,
+  ): Promise<void> {
+    const uids = new Set<string | undefined>();
+    await this.#cluster.pages<T>(...source, (items) => {
       for (const object of items) {
-        names.add(object.metadata.name ?? "");
-        this.#setObject(object, false);
+        uids.add(object.metadata?.uid);
+        see(object, false);
       }
     });
-    for (const [name, object] of this.#objects) if (!names.has(name)) this.#setObject(object, true);
+    for (const { metadata } of views.values())
+      if (!uids.has(metadata.uid)) see({ metadata } as T, true);
   }
 
   /** Gives the node's agent the order in its NodePullSecret. */
-  #setObject(object: NodePullSecret, gone: boolean): void {
+  #seeObject = (object: NodePullSecret, gone: boolean): void => {
     const { name = "" } = object.metadata;
     if (gone) this.#objects.delete(name);
     else this.#objects.set(name, object);
@@ -307,7 +301,7 @@ export class NodesDriver implements AsyncDisposable {
     node.order = gone ? undefined : readOrder(object.spec);
     this.#due.add(node);
     this.#wake();
-  }
+  };
 
   #setSecret(secret: V1Secret | undefined): void {
     const texts = Object.entries(secret?.data ?? {}).map(([key, value]) => [
@@ -319,7 +313,7 @@ export class NodesDriver implements AsyncDisposable {
     this.#wake();
   }
 
-  #see({ metadata = {}, spec }: V1Pod, gone: boolean): void {
+  #seePod = ({ metadata = {}, spec }: V1Pod, gone: boolean): void => {
     const { uid = "", deletionTimestamp } = metadata;
     const view = this.#pods.get(uid) ?? (gone ? undefined : this.#new(metadata, spec?.nodeName));
     if (view === undefined) return;
@@ -334,7 +328,7 @@ export class NodesDriver implements AsyncDisposable {
     if (deletionTimestamp !== undefined) pod.deletedAt ??= this.#options.clock() / 1000;
     this.#due.add(node);
     this.#wake();
-  }
+  };
 
   /** The driver ignores a pod until the pod is bound. */
   #new(metadata: V1ObjectMeta, bound: string | undefined): Known | undefined {

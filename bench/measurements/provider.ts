@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { DeliverySpec } from "#api/global-pull-secret.ts";
-import { agentName, namespace, providerFiles } from "#contract/names.ts";
+import { providerFiles } from "#contract/names.ts";
 import { agents } from "#test/controller/plane.ts";
 import { podOn, untilState } from "#test/e2e/pods.ts";
 import type { Measurement } from "../result/bench.ts";
@@ -28,17 +28,14 @@ export const provider: Measurement = {
     await testbed.global.first("it is withdrawn", ({ gone }) => gone, Date.now());
     await testbed.install("10%", delivery);
     const seconds: number[] = [];
-    let lost = 0;
-    for (let set = 0; set < (bench.quick ? 1 : 4); set += 1) {
-      await freshAgents(testbed);
-      const before = await alive(testbed);
-      for (let round = 0; round < 3; round += 1) {
-        await calm();
-        seconds.push(await rotate(testbed));
-      }
-      const after = await alive(testbed);
-      lost += before.filter((pod) => !after.includes(pod)).length;
+    await rotate(testbed);
+    const before = await alive(testbed);
+    for (let round = 0; round < (bench.quick ? 3 : 12); round += 1) {
+      await calm();
+      seconds.push(await rotate(testbed));
     }
+    const after = await alive(testbed);
+    const lost = before.filter((unitOrPod) => !after.includes(unitOrPod)).length;
     await isPulled(testbed);
     await testbed.install();
     const name = "four nodes, CredentialProvider";
@@ -58,19 +55,6 @@ export const provider: Measurement = {
     ];
   },
 };
-
-/**
- * Replaces the agents' pods, and rotates once. In each rotation, the canary's agent ends its
- * container to prove the revision. If a container ends several times within ten minutes, the
- * kubelet delays its next start, here by up to 80 s. Users rotate less often, therefore the
- * measurement must not contain this delay: with four new pods, no container ends twice in four
- * rotations.
- */
-async function freshAgents(testbed: Testbed): Promise<void> {
-  const { cluster } = testbed;
-  await cluster.kubectl("delete", "pods", "-n", namespace, "-l", `name=${agentName}`);
-  await rotate(testbed);
-}
 
 /**
  * Seconds until the provider on the last node answers the kubelet with the other user's password.

@@ -33,14 +33,14 @@ export const requests: Measurement = {
         counts.map((count) => count[key]),
       );
     return [
-      row("patches of a pod, or status writes in a second if they are more", "writes", 1),
+      row("orders for a node, or status writes in a second if they are more", "writes", 1),
       row("reads of Nodes", "nodes", 0),
     ];
   },
 };
 
 const isPatch = ({ resource, subresource, verb }: AuditedRequest): boolean =>
-  resource === "pods" && subresource === "" && verb === "patch";
+  resource === "nodepullsecrets" && subresource === "" && verb === "patch";
 
 /** The highest number of requests that begin within one second. */
 function mostInASecond(all: readonly AuditedRequest[]): number {

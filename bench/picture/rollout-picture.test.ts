@@ -3,10 +3,10 @@ import { test } from "node:test";
 import { drawSteps } from "./rollout-picture.ts";
 
 test("draws a row for each node, in rollout order, with bars as long as their steps", () => {
-  const steps = { written: 1, job: 2, healthz: 3, ready: 8 };
+  const steps = { written: 1, job: 2, healthz: 3, report: 8 };
   const svg = drawSteps([
-    { node: "later", grant: 0.5, ...steps },
-    { node: "sooner", grant: 0, ...steps },
+    { node: "later", order: 0.5, ...steps },
+    { node: "sooner", order: 0, ...steps },
   ]);
   assert.ok(svg.indexOf(">sooner<") < svg.indexOf(">later<"));
   const widths = [...svg.matchAll(/width="([\d.]+)" height="20"/g)].map(([, width]) =>

@@ -1,6 +1,6 @@
 /** A picture of one rollout: the steps of each node, with their times. */
-import type { V1Pod } from "@kubernetes/client-node";
 import * as names from "#contract/names.ts";
+import { agents } from "#test/controller/plane.ts";
 import type { Testbed } from "../testbed/testbed.ts";
 import { change } from "../testbed/change.ts";
 import { document, line, linear, palette, text, ticks, type Frame } from "./svg.ts";
@@ -8,22 +8,22 @@ import { document, line, linear, palette, text, ticks, type Frame } from "./svg.
 /** The times of a node's steps, in this order, in seconds since the Secret was written. */
 type Steps = Readonly<{
   node: string;
-  /** The controller has patched the node's pod. */
-  grant: number;
+  /** The controller has written the node's order. */
+  order: number;
   /** config.json is in place, and the restart is requested. */
   written: number;
   /** systemd has finished the restart job. */
   job: number;
   healthz: number;
-  /** The agent's pod is Ready, and stays Ready. */
-  ready: number;
+  /** The agent's report has reached the API server. */
+  report: number;
 }>;
 
 const spans = [
-  ["grant", "written", "notice, decide, write"],
+  ["order", "written", "notice, decide, write"],
   ["written", "job", "restart job"],
   ["job", "healthz", "until healthz"],
-  ["healthz", "ready", "probation, proof"],
+  ["healthz", "report", "probation, report"],
 ] as const;
 
 const frame: Frame = { width: 860, height: 0, leftMargin: 70, right: 24, top: 62, bottom: 50 };
@@ -36,10 +36,10 @@ export async function drawRollout(testbed: Testbed): Promise<string> {
 
 /** Pure part: bars from left to right, one row for each node, in rollout order. */
 export function drawSteps(steps: readonly Steps[]): string {
-  const rows = steps.toSorted((a, b) => a.grant - b.grant);
+  const rows = steps.toSorted((a, b) => a.order - b.order);
   const height = frame.top + rows.length * 34 + frame.bottom;
   const [right, bottom] = [frame.width - frame.right, height - frame.bottom];
-  const marks = ticks(Math.max(...rows.map(({ ready }) => ready)), 10);
+  const marks = ticks(Math.max(...rows.map(({ report }) => report)), 10);
   const x = linear([0, marks.at(-1) ?? 1], [frame.leftMargin, right]);
   return document({ ...frame, height }, "One rollout, one node at a time", [
     ...spans.flatMap(([, , name], index) => {
@@ -84,29 +84,27 @@ async function stepsOf(
   const seconds = (at: number) => (at - begun) / 1000;
   return await Promise.all(
     testbed.nodes.map(async ({ node, healthz }) => {
-      const mine = testbed.pods.seen.filter(({ at, object }) => {
-        const granted =
-          object.metadata?.annotations?.[names.revisionAnnotation] === String(revision);
-        return at >= begun && granted && object.spec?.nodeName === node.name;
-      });
-      const [first] = mine;
-      // The pod can also be Ready before the restart, therefore the pod's last return to Ready
-      // counts.
-      const ready = mine[mine.findLastIndex(({ object }) => !isReady(object)) + 1];
-      if (first === undefined || ready === undefined)
-        throw new Error(`no pod was granted revision ${revision} on ${node.name}`);
-      const log = (await logOf(testbed, first.object)).filter(
-        ({ time }) => Date.parse(time) >= begun,
+      const seen = testbed.nodePullSecrets.seen.filter(
+        ({ at, object: { metadata, spec } }) =>
+          at >= begun && metadata.name === node.name && spec.revision === revision,
       );
+      const [order] = seen;
+      const report = seen.find(
+        ({ object: { spec, status } }) =>
+          status?.attempt === spec.attempt && status.result === "Proved",
+      );
+      if (order === undefined || report === undefined)
+        throw new Error(`${node.name} did not prove revision ${revision}`);
+      const log = (await logOf(testbed, node.name)).filter(({ time }) => Date.parse(time) >= begun);
       const back = await healthz.backAfter(begun);
       const time = (fits: (line: LogLine) => boolean) => Date.parse(log.find(fits)?.time ?? "");
       return {
         node: node.name,
-        grant: seconds(first.at),
+        order: seconds(order.at),
         written: seconds(time(({ action, msg }) => action === "restart" && !msg.startsWith("job"))),
         job: seconds(time(({ msg }) => msg.startsWith("job"))),
         healthz: seconds(back),
-        ready: seconds(ready.at),
+        report: seconds(report.at),
       };
     }),
   );
@@ -114,19 +112,11 @@ async function stepsOf(
 
 type LogLine = { time: string; action?: string; msg: string };
 
-async function logOf({ cluster }: Testbed, pod: V1Pod): Promise<LogLine[]> {
-  const log = ["logs", "-n", names.namespace, pod.metadata?.name ?? ""];
-  // The canary's container ends to prove the revision, therefore its steps are in the log of the
-  // previous container.
-  const before = await cluster.kubectl(...log, "--previous").catch(() => "");
-  return `${before}\n${await cluster.kubectl(...log)}`
+async function logOf({ api, cluster }: Testbed, node: string): Promise<LogLine[]> {
+  const pod = (await agents({ api })).find(({ spec }) => spec?.nodeName === node);
+  const log = await cluster.kubectl("logs", "-n", names.namespace, pod?.metadata?.name ?? "");
+  return log
     .split("\n")
     .filter(Boolean)
     .map((line) => JSON.parse(line) as LogLine);
-}
-
-function isReady({ status }: V1Pod): boolean {
-  return (
-    status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") === true
-  );
 }

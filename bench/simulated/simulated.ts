@@ -1,7 +1,7 @@
 /**
  * Many nodes without kubelets. Real parts: etcd, API server, DaemonSet controller, scheduler, and
  * the product's built controller. The tests' driver (test/harness/nodes) simulates the nodes; its
- * agents fulfil a grant within three seconds. Other measurements show how long a real node takes.
+ * agents answer an order within three seconds. Other measurements show how long a real node takes.
  * One node in a hundred is unreachable.
  */
 import type { V1Secret } from "@kubernetes/client-node";
@@ -25,6 +25,7 @@ import { directEnvironment } from "#test/cluster/run.ts";
 import { writeKubeconfig } from "#test/controller/plane.ts";
 import { steer } from "#test/controller/steer.ts";
 import { NodesDriver } from "#test/harness/nodes/drive.ts";
+import { isRunning } from "#test/harness/nodes/nodes.ts";
 import { inParallel } from "#test/harness/nodes/requests.ts";
 import { applyManifests } from "#test/install/overlay.ts";
 import { slotOf } from "../observe/healthz.ts";
@@ -52,6 +53,11 @@ const schedulerFlags = ["--kube-api-qps=2000", "--kube-api-burst=4000"];
 const leaseSeconds = 200;
 /** Milliseconds from a node's join until its agent starts. A real node pulls the image first. */
 const joinMilliseconds = 45_000;
+
+/** Seconds until the stock node controller notices that a machine is dead. */
+const unnoticedSeconds = 50;
+/** Seconds after that until the cloud deletes the Node. */
+const deletionSeconds = 10;
 
 /** Node's flags from the Deployment, and the program. */
 const controllerFlags = [
@@ -114,7 +120,7 @@ export class Simulated implements Disposable {
 
   /** The number of reachable nodes. */
   get nodes(): number {
-    return this.driver.model.nodes.length;
+    return this.driver.model.nodes.filter((node) => isRunning(node)).length;
   }
 
   /** Adds nodes up to this number, and one unreachable node for each hundred. */
@@ -133,26 +139,31 @@ export class Simulated implements Disposable {
       await remove(this.api, `${collections.nodes}/dead-${this.#dead - 1}`);
   }
 
-  /** Replaces the oldest node with a new one, `anHour` times per hour, until `signal` aborts. */
+  /**
+   * Replaces the oldest node with a new one, `anHour` times per hour, until `signal` aborts. The old
+   * machines die as machines do: without a word.
+   */
   async replaceNodes(anHour: number, signal: AbortSignal): Promise<void> {
+    const leaving: Promise<void>[] = [];
     while (!signal.aborted) {
-      const { canary } = this;
-      const oldest = this.driver.model.nodes.find(({ name }) => name !== canary);
+      const oldest = this.driver.model.nodes.find((node) => isRunning(node));
       const next = this.#nextName();
       this.#joined.set(next, Date.now());
-      if (oldest !== undefined) await this.driver.remove(oldest.name);
+      if (oldest !== undefined) leaving.push(this.#lose(oldest.name, signal));
       await this.driver.add(next, fakeNode(next));
       await sleep(3_600_000 / anHour, undefined, { signal }).catch(() => {});
     }
+    await Promise.all(leaving);
   }
 
-  /**
-   * The newest rollout's canary. It must stay, because a canary that disappears counts as failed.
-   */
-  get canary(): string | undefined {
-    const { starts } = this.driver;
-    const newest = starts.at(-1)?.revision;
-    return starts.find(({ revision }) => revision === newest)?.node;
+  /** Plays the stock node controller, and a cloud that deletes the Node of a dead machine. */
+  async #lose(name: string, signal: AbortSignal): Promise<void> {
+    const pause = (seconds: number) => sleep(seconds * 1000, undefined, { signal }).catch(() => {});
+    this.driver.silence(name);
+    await pause(unnoticedSeconds);
+    await this.driver.die(name);
+    await pause(deletionSeconds);
+    await this.driver.remove(name);
   }
 
   #nextName(): string {

@@ -7,7 +7,6 @@ export type Budget = number | `${number}%`;
 
 const inNamespace = `/namespaces/${names.namespace}`;
 export const secrets = `/api/v1${inNamespace}/secrets`;
-export const pods = `/api/v1${inNamespace}/pods`;
 export const daemonSets = `/apis/apps/v1${inNamespace}/daemonsets`;
 /** The DaemonSet and the Secret of the replacement method. */
 export const replacementName = "bench-replacement";

@@ -2,7 +2,7 @@
  * The real cluster of a run, with the product installed. It grows from one node to four, as the
  * measurements need it.
  */
-import { type V1DaemonSet, type V1Pod, type V1Secret } from "@kubernetes/client-node";
+import { type V1DaemonSet, type V1Secret } from "@kubernetes/client-node";
 import { connect } from "#kube/client/client.ts";
 import { loadKubeConfig } from "#kube/load.ts";
 import type { Cluster as Api } from "#kube/client/cluster.ts";
@@ -14,11 +14,18 @@ import type { Node } from "#test/cluster/node.ts";
 import { installProduct } from "#test/e2e/product.ts";
 import { prepare } from "#test/e2e/prepared.ts";
 import { Healthz } from "../observe/healthz.ts";
-import { type Budget, daemonSets, pods, replacementName, secrets } from "./objects.ts";
+import { type Budget, daemonSets, replacementName, secrets } from "./objects.ts";
 import { WatchedObjects } from "../observe/watched-objects.ts";
 
 /** The default of spec.rollout.probation. */
 export const probationSeconds = 5;
+
+/** A node's order and its agent's report. */
+type NodePullSecret = Readonly<{
+  metadata: Readonly<{ name: string }>;
+  spec: Readonly<{ revision: number; attempt: number }>;
+  status?: Readonly<{ result: string; attempt: number }>;
+}>;
 
 export type TestbedNode = Readonly<{ node: Node; healthz: Healthz }>;
 
@@ -30,7 +37,7 @@ export class Testbed implements Disposable {
   readonly object: WatchedObjects<GlobalPullSecret>;
   readonly replacement: WatchedObjects<V1DaemonSet>;
   readonly global: WatchedObjects<V1Secret>;
-  readonly pods: WatchedObjects<V1Pod>;
+  readonly nodePullSecrets: WatchedObjects<NodePullSecret>;
   #revision = 0;
   #installed = "";
 
@@ -42,7 +49,7 @@ export class Testbed implements Disposable {
     this.object = new WatchedObjects(api, collections.globalPullSecrets, {});
     this.replacement = new WatchedObjects(api, daemonSets, named(replacementName));
     this.global = new WatchedObjects(api, secrets, named(names.globalSecretName));
-    this.pods = new WatchedObjects(api, pods, { labelSelector: `name=${names.agentName}` });
+    this.nodePullSecrets = new WatchedObjects(api, collections.nodePullSecrets, {});
   }
 
   static async start(): Promise<Testbed> {
@@ -98,7 +105,7 @@ export class Testbed implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    for (const watched of [this.object, this.replacement, this.global, this.pods])
+    for (const watched of [this.object, this.replacement, this.global, this.nodePullSecrets])
       watched[Symbol.dispose]();
     for (const { healthz } of this.nodes) healthz[Symbol.dispose]();
     this.cluster.down();

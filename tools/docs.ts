@@ -5,7 +5,7 @@
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { codesPage } from "#contract/help.ts";
-import { apiTypes, fleetTypes, syncTypes } from "./definition/api.ts";
+import { apiTypes, fleetTypes, nodeTypes, syncTypes } from "./definition/api.ts";
 import { plugin } from "./pages/plugin.ts";
 import { boundsFiles } from "./install/bounds.ts";
 import { chartReadme } from "./install/chart-readme.ts";
@@ -13,7 +13,7 @@ import { monitoringFiles } from "./install/monitoring.ts";
 import { rolesTemplate, valuesSchema, valuesYaml } from "./install/values-schema.ts";
 import { promisesPage } from "./pages/promises-page.ts";
 import { reasonsPage } from "./pages/reasons.ts";
-import { fleetReference, reference, syncReference } from "./pages/reference.ts";
+import { fleetReference, nodeReference, reference, syncReference } from "./pages/reference.ts";
 import { configurationPage } from "./pages/configuration.ts";
 import { errorsPage } from "./pages/errors.ts";
 import { metricsPage } from "./pages/metrics.ts";
@@ -36,6 +36,8 @@ function written(): Readonly<Record<string, string>> {
     "docs/reference/plugin.md": plugin(),
     "lib/api/global-pull-secret.ts": apiTypes(),
     "docs/reference/globalpullsecret.md": reference(),
+    "lib/api/node-pull-secret.ts": nodeTypes(),
+    "docs/reference/nodepullsecret.md": nodeReference(),
     "docs/reference/reasons.md": reasonsPage(),
     "lib/api/fleet-secret.ts": fleetTypes(),
     "docs/reference/fleetsecret.md": fleetReference(),

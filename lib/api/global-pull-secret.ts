@@ -127,19 +127,20 @@ export type CredentialProviderSpec = Readonly<{
 /** How fast a change reaches the nodes, and when it stops. */
 export type RolloutSpec = Readonly<{
   /**
-   * Nodes that may change at a time: a number, or a percentage of the nodes, rounded up. It also
-   * limits how many agents' pods an upgrade replaces at a time. 100%: no node goes first. The
-   * installer's --max-unavailable-limit is the upper limit. Default: 10%.
+   * Nodes that may change at a time: a number, or a percentage of the nodes, rounded up. One node
+   * goes first, then at most three, then nine and so on, until this limit is reached. It also
+   * limits how many agents' pods an upgrade replaces at a time. 100%: all nodes change at once, and
+   * no node goes first. The installer's --max-unavailable-limit is the upper limit. Default: 10%.
    */
   maxUnavailable?: number | string;
   /**
-   * Nodes that may fail before a revision is halted: a number, or a percentage of the nodes,
-   * rounded down. Newer content or a retry that you request ends a halt. Failures count until then.
-   * Default: 0.
+   * Nodes whose agents may report a failure before a revision is halted: a number, or a percentage
+   * of the nodes, rounded down. Newer content or a retry that you request ends the halt. Failures
+   * count until then. Nodes that do not answer do not count here. Default: 0.
    */
   maxFailures?: number | string;
   /**
-   * How long a restarted kubelet must stay healthy before its agent is Ready. From 3s to 10m.
+   * How long a restarted kubelet must stay healthy before its agent reports Proved. From 3s to 10m.
    * Default: 5s.
    */
   probation?: string;
@@ -164,9 +165,10 @@ export type WithdrawalSpec = Readonly<{
    */
   deadline?: string;
   /**
-   * How long a withdrawal waits for nodes that cannot confirm it, such as nodes that are away, at
-   * least 1m. Until then the agents stay on every node. A node that returns later keeps what it
-   * had. Default: 24h.
+   * How long a withdrawal waits for nodes that cannot confirm it, such as nodes whose kubelet does
+   * not answer, at least 1m. Until then the agents stay on every node. A node that returns later
+   * keeps what it had, and stays in status.failures until you delete its NodePullSecret. Default:
+   * 24h.
    */
   forgetAfter?: string;
 }>;
@@ -197,8 +199,9 @@ export type GlobalPullSecretStatus = Readonly<{
   /** Nodes, counted by their state with the published revision. */
   nodes?: NodesStatus;
   /**
-   * At most ten nodes: first the nodes that failed, then the nodes that cannot be served.
-   * status.nodes counts all of them.
+   * At most ten nodes: first the nodes that failed, then the nodes that cannot be served, or that
+   * may keep the entries after a withdrawal. status.nodes counts all of them, and kubectl
+   * pull-secret nodes lists them.
    */
   failures?: readonly NodeFailure[];
   /**
@@ -210,30 +213,21 @@ export type GlobalPullSecretStatus = Readonly<{
 
 /** Revisions of the merged pull secret: integers that only grow, one for each different content. */
 export type RevisionStatus = Readonly<{
-  /**
-   * The last revision that was offered to every node, and that joining nodes got. Absent before the
-   * first.
-   */
+  /** The newest revision that was rolled out (condition RolledOut). Absent before the first. */
   inForce?: number;
   /** The revision that is being rolled out. Absent if there is none. */
   pending?: number;
-  /**
-   * The revision that halted. Nodes keep what they have until you request a retry or change the
-   * Secret.
-   */
+  /** The revision whose rollout is halted. Nodes keep what they have. */
   refused?: RefusedRevision;
 }>;
 
-/**
- * The revision that halted. Nodes keep what they have until you request a retry or change the
- * Secret.
- */
+/** The revision whose rollout is halted. Nodes keep what they have. */
 export type RefusedRevision = Readonly<{
   /** Its number. */
   revision: number;
   /** When it halted. */
   since: string;
-  /** The reason, in one word such as RestartFailed. */
+  /** NodesFailed or NodesSilent. */
   reason: string;
 }>;
 
@@ -274,35 +268,46 @@ export type NodesStatus = Readonly<{
   summary: string;
   /** Nodes that should have the pull secret. */
   desired: number;
-  /** Nodes that have proved the published revision. */
+  /**
+   * Nodes whose agents reported that the published revision is in force, or confirmed its removal.
+   */
   updated: number;
-  /** Nodes whose agent is available, whatever revision they have. */
+  /** Nodes whose agent runs, whatever revision they have. */
   available: number;
   /**
-   * Nodes that do not support the revision. Their agent leaves them untouched. No rollout waits for
-   * them.
+   * Nodes that do not support the revision. Their agent leaves them untouched. No other node waits
+   * for them.
    */
   unfit: number;
-  /**
-   * Nodes that cannot be served for another reason: away, without a pod, or their agent does not
-   * start. No rollout waits for them.
-   */
+  /** Nodes without the revision whose kubelet does not answer. No other node waits for them. */
   unreachable: number;
-  /**
-   * Nodes on which the revision failed, that did not prove it in time, or that went away while they
-   * changed.
-   */
+  /** Nodes whose agents reported that the revision failed. */
   failed: number;
+  /**
+   * Nodes that were asked to take the revision and did not answer within their usual time. No other
+   * node waits for them.
+   */
+  silent?: number;
+  /**
+   * Why the other nodes do not have the revision, each node counted once, by the first reason that
+   * applies.
+   */
+  waiting?: readonly WaitingNodes[];
+}>;
+
+/** A reason, and how many nodes wait for it. */
+export type WaitingNodes = Readonly<{
+  /** The reason, in one word. docs/reference/reasons.md explains each. */
+  reason: string;
+  /** The number of nodes. */
+  nodes: number;
 }>;
 
 /** A node and why it does not have the revision. */
 export type NodeFailure = Readonly<{
   /** The node's name. */
   node: string;
-  /**
-   * The code of the reason, explained in docs/reference/errors.md. Absent if the agent is not Ready
-   * and has not reported a reason.
-   */
+  /** The code of the reason, explained in docs/reference/errors.md. */
   code?: string;
   /** What failed, and what to do. */
   message: string;

@@ -7,37 +7,41 @@
 /** Condition → what it means when it is True. */
 export const conditions = {
   Ready:
-    "The controller accepts the sources as it last read them, and every node that can be served has their revision.",
+    "The controller accepts the sources as it last read them, and their revision is in force: more than half of the reachable nodes have it, and at most a twentieth of them, or one node, lack it.",
   Reconciling: "Not Ready, and the controller continues by itself.",
   Stalled: "Not Ready, and you have to act. Never together with Reconciling.",
   SourcesAccepted:
     "Every source is accepted. If a source of `spec.sources` is refused, only this condition changes.",
   RolledOut:
-    "Every node that can be served has the published revision. Newer content may still wait.",
+    "The published revision is in force, as Ready defines it. Newer content may still wait.",
   NodesLeftOut:
-    "Some nodes cannot be served now. The message names at most ten of them. The other conditions do not depend on this one.",
+    "Some nodes cannot be served now, or may keep withdrawn entries. The message names at most ten of them.",
 } as const;
 
 /** Reasons when Ready is True. */
 export const readyReasons = {
-  InForce: "Every node that can be served has the content of the Secrets, as last read.",
+  InForce: "The content of the Secrets, as last read, is in force on the nodes.",
   NoNodes: "The same as InForce, but no node of the cluster is selected.",
   NoSource:
     "No source has credentials: its Secret does not exist, or none is declared. No object of ours is left.",
   Withdrawn: "`spec.managementState` is Withdrawn, and our entries are gone from all nodes.",
   NodesAwaited:
-    "The same as Withdrawn, but absent nodes restore their files only when they return.",
+    "The same as Withdrawn, but nodes whose kubelet does not answer remove the entries only when they return.",
+  NodesLeftBehind:
+    "The withdrawal is over, but some nodes have not confirmed it and may keep the entries. `status.failures` names them until you delete their NodePullSecrets.",
 } as const;
 
 /** Reasons when the controller continues by itself, so Ready is False or Unknown. */
 export const reconcilingReasons = {
   Starting: "The controller has not finished its first run.",
   StartingAgents: "The agents are starting, and change nothing yet.",
-  OneNodeFirst: "A revision is granted to one node, which must prove it before the others.",
-  RollingOut: "A revision is granted to the other nodes.",
+  OneNodeFirst: "No node has proved the revision yet, and one node is asked at a time.",
+  RollingOut: "Nodes have proved the revision, and more nodes are asked to take it.",
   RollingOutLater: "A change waits until `spec.rollout.minInterval` is over.",
+  SourceFlapping:
+    "The Secrets change so often that newer content is published only once in ten minutes. The message names the Secrets and their writers.",
   NodesOutOfReach:
-    "A rollout cannot begin, because every node is away; it begins by itself when a node returns.",
+    "The kubelet of every node without the revision does not answer; the rollout continues by itself when a node returns.",
   WithdrawalAwaited:
     "The Secret is deleted, and may be created again until the grace period is over.",
   Withdrawing: "The agents remove our entries, or our objects are being deleted.",
@@ -59,11 +63,10 @@ export const stalledReasons = {
   WriteContested: "Another client keeps undoing our writes of an object; the message names it.",
   PodsRefused: "The agents' pods cannot be created.",
   Halted:
-    "More nodes failed than `spec.rollout.maxFailures`. All keep what they have until you change the Secret or request a retry.",
-  NoNodeCanBeServed:
-    "A rollout cannot begin, because no node can be served; `status.failures` has the reasons.",
-  UpgradeRefused:
-    "The controller may not delete agents' pods of an older version. RolledOut reports whether the nodes have the revision.",
+    "More nodes failed than `spec.rollout.maxFailures`, or too many nodes did not answer. No further node is asked until you change the Secret or request a retry, or the silent nodes answer.",
+  PolicyMissing:
+    "The admission policy that lets an agent report only about its own node does not exist, so no node is asked.",
+  NoNodeCanBeServed: "No other node can be served; `status.failures` has the reasons.",
   Overdue: "A withdrawal has not moved for `spec.withdrawal.deadline`.",
 } as const;
 
@@ -75,6 +78,24 @@ export const otherReasons = {
   SourceUnknown: "SourcesAccepted: a source cannot be read, and none is refused.",
   NoneLeftOut: "NodesLeftOut: no node is left out.",
   NodesCannotBeServed: "NodesLeftOut: some nodes cannot be served now.",
+} as const;
+
+/** Reasons in `status.nodes.waiting`: why a node does not have the revision. */
+export const waitReasons = {
+  NoAgentPod: "The node has no agent pod.",
+  AgentStarting: "The agent's container does not run.",
+  Unreachable: "The node's kubelet does not answer.",
+  AtWork: "The node was asked to take the revision, and its usual time is not over.",
+  Silent: "The node was asked to take the revision, and did not answer within its usual time.",
+  Failed: "The agent reported that the revision failed.",
+  Unfit: "The agent reported that the node cannot take the revision. It is asked again later.",
+  PolicyMissing: "The admission policy that makes reports a proof does not exist.",
+  Paused: "`spec.managementState` is Paused.",
+  Halted: "The rollout is halted.",
+  OtherMode: "The agent has another delivery mode, and is about to be replaced.",
+  ControlPlaneAtWork:
+    "Another control-plane node is at work; control-plane nodes change one at a time.",
+  NoPlace: "As many nodes are at work as may change at a time.",
 } as const;
 
 /** Reasons in `status.sources`: why a source is accepted or not. */
@@ -92,11 +113,10 @@ export const sourceReasons = {
 export const newsReasons = {
   Accepted: "The content of additional-pull-secret is accepted, with this number of registries.",
   AcceptedWithWarnings: "additional-pull-secret is accepted, with warnings.",
-  RolledOut: "Every node that can be served has a revision. The message names the other nodes.",
+  RolledOut: "A revision is in force on the nodes. The message names nodes that lack it.",
   WithdrawalAwaited: "The Secret is deleted; its entries are removed after the grace period.",
   Removing: "A revision removes the entries from every node.",
   Removed: "Our entries are gone from all nodes, and our objects are deleted.",
-  NodesLeftBehind: "The removal ended, but some nodes may still have the entries.",
 } as const;
 
 /** Reasons of Events that are repeated every half hour while the state lasts. */
@@ -114,14 +134,14 @@ export const troubleReasons = {
     "The API server has not answered our requests for minutes, or is too busy for them.",
   ObjectMutated: "Admission changes an object that we declare, but nothing that nodes get.",
   PodsRefused: "Nodes have no agent, because its pod cannot be created.",
-  RolloutHalted: "Nodes failed with a revision. It is granted to no other node.",
-  UpgradeRefused:
-    "The controller may not delete agents' pods of an older version; the message has the reason.",
-  NodesFailed: "Nodes failed with the revision in force. The other nodes have it.",
-  NoNodeCanBeServed:
-    "A rollout cannot begin, because no node can be served; the message has the reasons.",
+  RolloutHalted: "Nodes failed with a revision, or did not answer. No further node is asked.",
+  PolicyMissing: "The admission policy of the agents' reports does not exist.",
+  SourceFlapping: "The Secrets change too often; the message names their writers.",
+  NodesFailed: "The revision failed on nodes, and the rollout continues.",
+  NoNodeCanBeServed: "No other node can be served; the message has the reasons.",
   RemovalOverdue: "A removal makes no progress.",
   NodesAwaited: "A removal waits for nodes that are away.",
+  NodesLeftBehind: "A removal is over, but some nodes may keep the entries.",
 } as const;
 
 export type ConditionType = keyof typeof conditions;
@@ -130,6 +150,7 @@ export type ReconcilingReason = keyof typeof reconcilingReasons;
 export type StalledReason = keyof typeof stalledReasons;
 /** A reason of any condition. */
 export type Reason = ReadyReason | ReconcilingReason | StalledReason | keyof typeof otherReasons;
+export type WaitWord = keyof typeof waitReasons;
 export type SourceReason = keyof typeof sourceReasons;
 export type NewsReason = keyof typeof newsReasons;
 export type TroubleReason = keyof typeof troubleReasons;

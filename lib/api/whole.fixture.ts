@@ -18,6 +18,7 @@ import type {
   SourceSpec,
   SourceStatus,
   StatusCondition,
+  WaitingNodes,
   WithdrawalSpec,
 } from "./global-pull-secret.ts";
 
@@ -47,7 +48,7 @@ const spec: Required<GlobalPullSecretSpec> = {
   withdrawal,
 };
 
-const refused: Required<RefusedRevision> = { revision: 6, since: time, reason: "RestartFailed" };
+const refused: Required<RefusedRevision> = { revision: 6, since: time, reason: "NodesFailed" };
 const revision: Required<RevisionStatus> = { inForce: 7, pending: 8, refused };
 const verdict: Required<SourceStatus> = {
   name: "additional-pull-secret",
@@ -63,14 +64,17 @@ const registry: Required<RegistryStatus> = {
   shadows: ["original"],
   expires: "2026-01-01T12:00:00.000Z",
 };
+const waiting: Required<WaitingNodes> = { reason: "Silent", nodes: 1 };
 const nodes: Required<NodesStatus> = {
-  summary: "97/100",
+  summary: "96/100",
   desired: 100,
-  updated: 98,
-  available: 97,
+  updated: 96,
+  available: 98,
   unfit: 1,
   unreachable: 1,
   failed: 1,
+  silent: 1,
+  waiting: [waiting],
 };
 const failure: Required<NodeFailure> = {
   node: "n7",

@@ -2,30 +2,41 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { whole } from "#api/whole.fixture.ts";
 import { wholeFleet } from "#api/whole-fleet.fixture.ts";
+import { wholeNode } from "#api/whole-node.fixture.ts";
 import { wholeSync } from "#api/whole-sync.fixture.ts";
 import { defaults } from "#controller/policy/defaults.ts";
 import { providerDefaults } from "#controller/policy/policy.ts";
-import { fieldsOf, fleetCrdFile, onlyVersion, ourCrd, syncCrdFile, type Schema } from "./crd.ts";
+import {
+  fieldsOf,
+  fleetCrdFile,
+  nodeCrdFile,
+  onlyVersion,
+  ourCrd,
+  syncCrdFile,
+  type Schema,
+} from "./crd.ts";
 
 const { schema } = onlyVersion(ourCrd());
+const { schema: node } = onlyVersion(ourCrd(nodeCrdFile));
 const { schema: fleet } = onlyVersion(ourCrd(fleetCrdFile));
 const { schema: sync } = onlyVersion(ourCrd(syncCrdFile));
-const both: readonly (readonly [value: object, schema: Schema])[] = [
+const all: readonly (readonly [value: object, schema: Schema])[] = [
   [whole, schema],
+  [wholeNode, node],
   [wholeFleet, fleet],
   [wholeSync, sync],
 ];
 
 test("generates types with exactly the fields of the CRDs", () => {
-  for (const [value, definition] of both) {
+  for (const [value, definition] of all) {
     const declared = fieldsOf(definition).map(({ path }) => path);
     assert.deepEqual(pathsOf(value).toSorted(), declared.toSorted());
   }
 });
 
 test("limits every text and every list as the CRDs do", () => {
-  const all = both.flatMap(([, definition]) => fieldsOf(definition));
-  const unbounded = all.flatMap(({ path, schema: field }) => {
+  const fields = all.flatMap(([, definition]) => fieldsOf(definition));
+  const unbounded = fields.flatMap(({ path, schema: field }) => {
     const isBounded = path === "apiVersion" || path === "kind" || field.enum !== undefined;
     const isText = field.type === "string" || field["x-kubernetes-int-or-string"] === true;
     if (isText && !isBounded && field.maxLength === undefined) return [`${path}: maxLength`];
@@ -35,7 +46,7 @@ test("limits every text and every list as the CRDs do", () => {
 });
 
 test("declares for every list how it is merged, and describes every field", () => {
-  for (const { path, schema: field } of both.flatMap(([, all]) => fieldsOf(all))) {
+  for (const { path, schema: field } of all.flatMap(([, definition]) => fieldsOf(definition))) {
     if (field.type === "array") assert.ok(field["x-kubernetes-list-type"], path);
     const items = path.endsWith("[]") && field.type !== "object";
     if (path !== "metadata" && !items) assert.match(field.description ?? "", /^\S.*\.$/, path);

@@ -7,6 +7,7 @@ import {
   fleetCrdFile,
   fieldsOf,
   meaningOf,
+  nodeCrdFile,
   onlyVersion,
   ourCrd,
   syncCrdFile,
@@ -30,15 +31,25 @@ const names: Readonly<Record<string, string>> = {
   "status.sources[]": "SourceStatus",
   "status.registries[]": "RegistryStatus",
   "status.nodes": "NodesStatus",
+  "status.nodes.waiting[]": "WaitingNodes",
   "status.failures[]": "NodeFailure",
   "status.conditions[]": "StatusCondition",
 };
 
-/** Kind → the type of its conditions' names, and the file in lib/api/ with that type. */
+/**
+ * Kind → the type of its conditions' names, and the file in lib/api/ with that type. A kind without
+ * conditions is not in this table.
+ */
 const conditionTypes: Readonly<Record<string, readonly [type: string, file: string]>> = {
   GlobalPullSecret: ["ConditionType", "reasons"],
   FleetSecret: ["FleetConditionType", "fleet-reasons"],
   SyncSecret: ["SyncConditionType", "sync-reasons"],
+};
+
+const nodeNames: typeof names = {
+  "": "NodePullSecret",
+  spec: "NodePullSecretSpec",
+  status: "NodePullSecretStatus",
 };
 
 const fleetNames: typeof names = {
@@ -72,6 +83,8 @@ const syncNames: typeof names = {
 
 /** The text of lib/api/global-pull-secret.ts. */
 export const apiTypes = (): string => typesOf(crdFile, names);
+/** The text of lib/api/node-pull-secret.ts. */
+export const nodeTypes = (): string => typesOf(nodeCrdFile, nodeNames);
 /** The text of lib/api/fleet-secret.ts. */
 export const fleetTypes = (): string => typesOf(fleetCrdFile, fleetNames);
 /** The text of lib/api/sync-secret.ts. */
@@ -96,7 +109,7 @@ function typesOf(file: string, names: Readonly<Record<string, string>>): string 
   });
   const { kind } = crd.spec.names;
   const [conditionType, reasons] = conditionTypes[kind] ?? [];
-  if (conditionType === undefined)
+  if (conditionType === undefined && names["status.conditions[]"] !== undefined)
     throw new Error(`${kind}: name its conditions in tools/definition/api.ts`);
   const head = `/**
  * ${kind} as TypeScript. Written from
@@ -104,8 +117,7 @@ function typesOf(file: string, names: Readonly<Record<string, string>>): string 
  * \`npm run docs\`.
  */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
-import type { ${conditionType} } from "./${reasons}.ts";
-`;
+${conditionType === undefined ? "" : `import type { ${conditionType} } from "./${reasons}.ts";\n`}`;
   const literals: Record<string, string> = {
     "apiVersion?: string": `apiVersion: "${apiVersion}"`,
     "kind?: string": `kind: "${kind}"`,

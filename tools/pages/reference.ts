@@ -3,6 +3,7 @@ import {
   fieldsOf,
   fleetCrdFile,
   meaningOf,
+  nodeCrdFile,
   onlyVersion,
   ourCrd,
   syncCrdFile,
@@ -18,6 +19,14 @@ export const reference = (): string =>
     place: "short name `gps`, cluster-scoped, one only: `cluster`",
     explain: "gps",
     status: "[Operate](../use/operate.md) explains the conditions.",
+  });
+
+/** docs/reference/nodepullsecret.md. */
+export const nodeReference = (): string =>
+  pageOf(ourCrd(nodeCrdFile), {
+    place: "short name `nps`, in kube-system, one for each node, with the node's name",
+    explain: "nps",
+    status: "[Troubleshooting](../use/troubleshoot.md) explains what to do with a result.",
   });
 
 /** docs/reference/fleetsecret.md. */

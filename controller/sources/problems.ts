@@ -23,17 +23,8 @@ export const catalogue = {
     "{} exists and was not created by this controller",
     "delete or rename it; until then nothing is deployed",
   ],
-  halted: [
-    "GPS305",
-    "{}",
-    "correct the Secret, or repair the nodes and run kubectl pull-secret retry; the other nodes are untouched",
-  ],
+  halted: ["GPS305", "{}", "correct the Secret or the nodes, then run kubectl pull-secret retry"],
   overdue: ["GPS306", "{}", "repair or delete what the removal waits for"],
-  leftBehind: [
-    "GPS307",
-    "{}",
-    "remove the entries from the kubelet's config.json if these nodes return",
-  ],
   tooMuch: overfull,
   originalUnknown: [
     "GPS309",
@@ -99,18 +90,15 @@ export const catalogue = {
   unserved: [
     "GPS327",
     "{}",
-    "repair one of these nodes or its agent; the rollout then continues by itself",
+    "repair these nodes or their agents; the rollout then continues by itself",
   ],
-  failed: [
-    "GPS328",
-    "{}",
-    "repair these nodes, then run kubectl pull-secret retry; without it each gets the revision again ten minutes after its agent is Ready, doubling to six hours",
+  failed: ["GPS328", "{}", "repair these nodes, then run kubectl pull-secret retry"],
+  unguarded: [
+    "GPS338",
+    "the ValidatingAdmissionPolicy global-pull-secret-nodes or its binding does not exist, so a report of a node would prove nothing and no node is asked",
+    "install the product's manifests again",
   ],
-  upgradeRefused: [
-    "GPS329",
-    "{}",
-    "let the controller delete these pods, or delete them yourself; the nodes keep their credentials",
-  ],
+  flapping: ["GPS339", "{}", "let only one of these programs write the Secret"],
   contested: [
     "GPS326",
     "{}",

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { waitReasons } from "#api/reasons.ts";
 import { progressWith, rollingOut } from "../rollout/progress.fixture.ts";
 import { gaugesOf, setGauges } from "./gauges.ts";
 import type { Stage } from "./summary.ts";
@@ -10,7 +11,7 @@ import type { Removal } from "../withdrawal/withdrawal.ts";
 const totals = { nodes_desired: 3, nodes_available: 3 };
 const nodeStates = (counts: Readonly<Record<string, number>>) =>
   Object.fromEntries(
-    ["current", "changing", "waiting", "starting", "failed", "excused"].map((state) => [
+    ["Updated", ...Object.keys(waitReasons)].map((state) => [
       `nodes{state="${state}"}`,
       counts[state] ?? 0,
     ]),
@@ -23,11 +24,16 @@ const removal = (step: Removal["step"], progress?: Progress): Stage => ({
 });
 
 const cases: readonly (readonly [what: string, stage: Stage, series: Record<string, number>])[] = [
-  ["nothing is declared", { kind: "nothing" }, { revision: 0 }],
+  ["nothing is declared", { kind: "nothing", leftBehind: [] }, { revision: 0 }],
   [
-    "the agents' pods have not been read",
+    "the nodes have not been read",
     rollout({ ...rolling, view: undefined }),
-    { revision: 7, rolled_out: 0, 'nodes{state="failed"}': 9 },
+    { revision: 7, rolled_out: 0, 'nodes{state="Failed"}': 9 },
+  ],
+  [
+    "a pause holds the whole decision",
+    rollout(progressWith({ view: { phase: "idle", desired: 0, pending: "paused" } })),
+    { revision: 7, rolled_out: 0, 'nodes{state="Failed"}': 9 },
   ],
   [
     "a rollout",
@@ -37,18 +43,18 @@ const cases: readonly (readonly [what: string, stage: Stage, series: Record<stri
       rolled_out: 0,
       ...totals,
       nodes_updated: 0,
-      ...nodeStates({ changing: 1, waiting: 2 }),
+      ...nodeStates({ AtWork: 1, NoPlace: 2 }),
     },
   ],
   [
     "a rollout that is complete",
     rollout(progressWith()),
-    { revision: 7, rolled_out: 1, ...totals, nodes_updated: 3, ...nodeStates({ current: 3 }) },
+    { revision: 7, rolled_out: 1, ...totals, nodes_updated: 3, ...nodeStates({ Updated: 3 }) },
   ],
   [
     "nodes that remove the entries",
     removal("release", progressWith({ intent: "release" })),
-    { revision: 7, ...totals, nodes_updated: 3, ...nodeStates({ current: 3 }) },
+    { revision: 7, ...totals, nodes_updated: 3, ...nodeStates({ Updated: 3 }) },
   ],
   ["objects being deleted", removal("delete role"), { revision: 4 }],
   ["the last object being deleted", removal("delete state"), { revision: 0 }],
@@ -62,7 +68,7 @@ for (const [what, stage, series] of cases)
       revision: 3,
       rolledOut: 1,
       nodes: { desired: 8, updated: 8, available: 8 },
-      nodeStates: { failed: 9 },
+      nodeStates: { Failed: 9 },
     });
     const gauges = gaugesOf(stage);
     assert.ok(gauges);

@@ -2,10 +2,15 @@
  * Computes the gauges, and removes the series of a subject that is gone, because a stale value
  * would raise an alert for ever. The table is in docs/reference/metrics.md.
  */
-import type { NodeState } from "#controller/rollout/facts.ts";
+import type { WaitWord } from "#api/reasons.ts";
+import type { View, WaitReason } from "#controller/rollout/facts.ts";
 import type { Progress } from "../rollout/step.ts";
+import { waitCounts, waitWords } from "./nodes.ts";
 import { isPublishedOut, type Stage } from "./summary.ts";
 import type { ControllerMetrics } from "./metrics.ts";
+
+/** `Updated`, or why the node does not have the revision, as in status. */
+export type NodeState = "Updated" | WaitWord;
 
 /** Undefined: nothing to report, so the series is absent. */
 export type Gauges = Readonly<{
@@ -13,7 +18,7 @@ export type Gauges = Readonly<{
   revision: number;
   rolledOut: 0 | 1 | undefined;
   nodes: Readonly<Record<"desired" | "updated" | "available", number>> | undefined;
-  /** `kept`: the last values stay until the agents' pods have been read. */
+  /** `kept`: the last values stay until the nodes have been read. */
   nodeStates: Readonly<Partial<Record<NodeState, number>>> | "kept";
 }>;
 
@@ -39,13 +44,23 @@ export function gaugesOf(stage: Stage | undefined): Gauges | undefined {
   return progress === undefined ? { ...nothing, revision } : nodesOf(progress);
 }
 
-function nodesOf({ revision, view, desired, available }: Progress): Gauges {
+function nodesOf({ revision, view, available }: Progress): Gauges {
+  const isKnown = view !== undefined && view.phase !== "idle";
   return {
     revision,
     rolledOut: undefined,
-    nodes: view && { desired, updated: view.counts.current, available },
-    nodeStates: view?.counts ?? "kept",
+    nodes: isKnown ? { desired: view.desired, updated: view.current, available } : undefined,
+    nodeStates: isKnown ? statesOf(view) : "kept",
   };
+}
+
+/** Every state has a series, so that an alert sees when its number is 0 again. */
+function statesOf(view: View): Gauges["nodeStates"] {
+  const counts = waitCounts(view);
+  const waiting = Object.entries(waitWords).map(
+    ([reason, word]) => [word, counts.get(reason as WaitReason) ?? 0] as const,
+  );
+  return { Updated: view.current, ...Object.fromEntries(waiting) };
 }
 
 export function setGauges(

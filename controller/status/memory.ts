@@ -1,8 +1,10 @@
 /**
- * What `publish.ts` remembers between runs: the subjects of Events, nodes without an agent, and
- * failed requests.
+ * What `publish.ts` remembers between runs: the subjects of Events, nodes without an agent, the
+ * writers of the sources, and failed requests.
  */
-import type { V1ObjectMeta, V1Secret, V1DaemonSet } from "@kubernetes/client-node";
+import type { V1ObjectMeta, V1Secret } from "@kubernetes/client-node";
+import { additionalSecretName, namespace } from "#contract/names.ts";
+import { burstSeconds } from "#controller/rollout/facts.ts";
 import type { SourcesVerdict } from "../sources/accept.ts";
 import { contains } from "#kube/apply/difference.ts";
 import type { Snapshot } from "#controller/sources/snapshot.ts";
@@ -53,28 +55,72 @@ const isSame = (a: unknown, b: unknown) => contains(a, b) && contains(b, a);
 const versionOf = (metadata: V1ObjectMeta | undefined) => metadata?.resourceVersion ?? "";
 
 /**
- * Seconds for which a node can lack an agent before the controller reports it. Between the deletion
- * of a pod and the creation of the next pod, a node lacks an agent for a second or two.
+ * Seconds for which nodes can lack an agent's pod before the controller reports it. In a large
+ * cluster, Kubernetes needs minutes to create all pods, but their number falls all the time.
  */
-const toleranceSeconds = 10;
+const toleranceSeconds = 60;
 
 /**
- * Returns a function that counts the nodes without an agent. The count is undefined until such
- * nodes have existed for `toleranceSeconds`. A DaemonSet has no condition for pods that cannot be
- * created (Pod Security, a quota, a webhook); only its counts show that pods are missing. The
- * reason is in the DaemonSet's Events, which the controller has no right to read.
+ * Returns a function that gets the number of nodes without an agent's pod. It returns that number
+ * if it has not fallen for `toleranceSeconds`. A DaemonSet has no condition for pods that cannot be
+ * created (Pod Security, a quota, a webhook), and the reason is in the DaemonSet's Events, which the
+ * controller has no right to read.
  */
-export function missingPodsClock(
-  now: () => Date,
-): (live: V1DaemonSet | undefined) => number | undefined {
-  let since: number | undefined;
-  return (live) => {
-    const { desiredNumberScheduled = 0, currentNumberScheduled = 0 } = live?.status ?? {};
-    const count = desiredNumberScheduled - currentNumberScheduled;
+export function missingPodsClock(now: () => Date): (podless: number) => number | undefined {
+  let [since, last] = [0, 0];
+  return (podless) => {
     const time = now().getTime() / 1000;
-    since = count > 0 ? (since ?? time) : undefined;
-    return since === undefined || time - since < toleranceSeconds ? undefined : count;
+    if (podless === 0 || last === 0 || podless < last) since = time;
+    last = podless;
+    return podless === 0 || time - since < toleranceSeconds ? undefined : podless;
   };
+}
+
+/** Milliseconds for which a writer of a source is remembered: a burst of publications. */
+const writerMilliseconds = burstSeconds * 1000;
+
+/** The programs that wrote the data of the sources' Secrets, from the API server's records. */
+export class SourceWriters {
+  /** Secret → field manager → when it last wrote, in milliseconds since 1970. */
+  #writers = new Map<string, Map<string, number>>();
+
+  /**
+   * Each Secret that was written within the last ten minutes, with its writers: `team-a (argocd,
+   * helm)`. A writer whose value another program has replaced is no longer in `managedFields`, so
+   * earlier writers are remembered.
+   */
+  of(snapshot: Snapshot, now: Date): readonly string[] {
+    for (const [name, secret] of secretsOf(snapshot))
+      for (const { manager = "", fieldsV1, time } of secret.metadata?.managedFields ?? []) {
+        const at = Date.parse(String(time));
+        if (!("f:data" in (fieldsV1 ?? {})) || manager === "" || Number.isNaN(at)) continue;
+        const managers = this.#writers.get(name) ?? new Map<string, number>();
+        this.#writers.set(name, managers.set(manager, at));
+      }
+    return [...this.#writers].flatMap(([name, managers]) => {
+      for (const [manager, at] of managers)
+        if (now.getTime() - at > writerMilliseconds) managers.delete(manager);
+      if (managers.size === 0) this.#writers.delete(name);
+      return managers.size === 0 ? [] : [`${name} (${[...managers.keys()].toSorted().join(", ")})`];
+    });
+  }
+}
+
+/** The sources' Secrets that exist, by NAMESPACE/NAME. */
+function secretsOf({
+  additional,
+  extras,
+  original,
+}: Snapshot): readonly (readonly [string, V1Secret])[] {
+  const named = extras.map(({ secret, lookup }) => [secret, lookup] as const);
+  const all = [
+    [`${namespace}/${additionalSecretName}`, additional] as const,
+    ...named,
+    ["the original", original] as const,
+  ];
+  return all.flatMap(([name, secret]) =>
+    typeof secret === "object" ? [[name, secret] as const] : [],
+  );
 }
 
 /**

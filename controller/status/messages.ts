@@ -3,19 +3,14 @@
  * contains a credential.
  */
 import { formatProblem, type Problem } from "#pullsecret/problems/problems.ts";
-import {
-  additionalSecretName,
-  globalPullSecretName,
-  globalSecretName,
-  namespace,
-  retryAnnotation,
-  withdrawNowAnnotation,
-} from "#contract/names.ts";
+import { globalSecretName, namespace, withdrawNowAnnotation } from "#contract/names.ts";
 import type { Notice } from "./events.ts";
 import { annotations } from "#controller/objects/annotations.ts";
 import { finding } from "#controller/sources/problems.ts";
 import type { ContestedObject } from "#kube/contested-client.ts";
 import type { SourceVerdict } from "../sources/verdict.ts";
+import { catalogue } from "#contract/node-codes.ts";
+import type { View } from "../rollout/facts.ts";
 import type { TroubledNode } from "./nodes.ts";
 import type { ConditionType, Reason, TroubleReason } from "#api/reasons.ts";
 
@@ -63,10 +58,12 @@ export const troubles = {
   podsRefused: { event: "PodsRefused", condition: "Stalled", reason: "PodsRefused" },
   halted: { event: "RolloutHalted", condition: "Stalled", reason: "Halted" },
   failed: { event: "NodesFailed", condition: "NodesLeftOut", reason: "NodesCannotBeServed" },
-  upgradeRefused: { event: "UpgradeRefused", condition: "Stalled", reason: "UpgradeRefused" },
+  unguarded: { event: "PolicyMissing", condition: "Stalled", reason: "PolicyMissing" },
+  flapping: { event: "SourceFlapping", condition: "Reconciling", reason: "SourceFlapping" },
   unserved: { event: "NoNodeCanBeServed", condition: "Stalled", reason: "NoNodeCanBeServed" },
   overdue: { event: "RemovalOverdue", condition: "Stalled", reason: "Overdue" },
   awaited: { event: "NodesAwaited", condition: "NodesLeftOut", reason: "NodesAwaited" },
+  leftBehind: { event: "NodesLeftBehind", condition: "NodesLeftOut", reason: "NodesLeftBehind" },
 } as const satisfies Record<string, Row>;
 
 export type TroubleKind = keyof typeof troubles;
@@ -86,12 +83,14 @@ function lines(problems: readonly Problem[]): string {
 const registries = (count: number) => (count === 1 ? "1 registry" : `${count} registries`);
 const nodes = (count: number) => (count === 1 ? "1 node" : `${count} nodes`);
 
-function list(names: readonly string[]): string {
-  return (
-    names.slice(0, shown).join(", ") +
-    (names.length > shown ? ` and ${names.length - shown} more` : "")
-  );
+/** The first `most` of these names, and how many there are beside them, of `count` in all. */
+export function listOf(names: readonly string[], most = 10, count = names.length): string {
+  const listed = names.slice(0, most);
+  const more = count > listed.length ? [`${count - listed.length} more`] : [];
+  return [listed.join(", "), ...more].filter(Boolean).join(" and ");
 }
+
+const list = (names: readonly string[]) => listOf(names, shown);
 
 function lasting(kind: TroubleKind, message: string, subject: string): Notice {
   return { type: "Warning", reason: troubles[kind].event, message, subject, lasting: true };
@@ -194,14 +193,14 @@ export function podsRefused(count: number): Notice {
   return lasting("podsRefused", line(finding("podsRefused", "DaemonSet", "pods", what)), "");
 }
 
-/** `missing`: names of nodes that cannot be served now. */
+/** `missing`: names of nodes that lack the revision. */
 export function rolledOut(
   revision: number,
   served: number,
   missing: readonly string[],
   seconds: number,
 ): Notice {
-  const later = missing.length > 0 ? `; not served yet: ${list(missing)}` : "";
+  const later = missing.length > 0 ? `; without it: ${list(missing)}` : "";
   const message = `revision ${revision} is on ${served} of ${nodes(served + missing.length)} after ${seconds} s${later}`;
   return { type: "Normal", reason: "RolledOut", message, subject: String(revision) };
 }
@@ -212,48 +211,46 @@ function listed(troubled: readonly TroubledNode[]): string {
   return some.join(" | ") + more;
 }
 
-/** The object on which administrators request a retry. Without the CRD, only the Secret exists. */
-export type RetryTarget = "GlobalPullSecret" | "Secret";
+/** The longest message about a halt. It must fit into a line of a chat or a pager. */
+const longestHalt = 200;
 
-const retryTargets: Readonly<Record<RetryTarget, string>> = {
-  GlobalPullSecret: `gps ${globalPullSecretName}`,
-  Secret: `secret ${additionalSecretName} -n ${namespace}`,
-};
-
-/**
- * `failures`: how many nodes failed, including nodes that are gone. `troubled`: the failed nodes
- * that still exist.
- */
+/** `names`: the nodes that failed or are silent and still exist. The halt can count others too. */
 export function halted(
   revision: number,
-  failures: number,
-  troubled: readonly TroubledNode[],
-  target: RetryTarget,
+  { by, count }: NonNullable<View["halt"]>,
+  names: readonly string[],
 ): Notice {
-  const command = `kubectl annotate ${retryTargets[target]} --overwrite ${retryAnnotation}="$(date +%s)"`;
-  const here = troubled.length === 0 ? "" : `: ${listed(troubled)}`;
-  const what = `revision ${revision} failed on ${nodes(failures)} and no other node gets it${here}; to try again: ${command}`;
-  return lasting("halted", line(finding("halted", "rollout", "nodes", what)), String(revision));
+  const { code, todo } = finding("halted", "", "");
+  const verb = by === "failed" ? "failed on" : "is not answered by";
+  const message = (most: number) => {
+    const here = most === 0 || names.length === 0 ? "" : ` (${listOf(names, most, count)})`;
+    return `${code} revision ${revision} ${verb} ${nodes(count)}${here}, so no further node is asked; ${todo}`;
+  };
+  // A name can have 253 characters.
+  const fitting = [3, 2, 1].map(message).find((text) => text.length <= longestHalt);
+  return lasting("halted", fitting ?? message(0), String(revision));
 }
 
-/** `undeletable`: nodes whose agent's pod cannot be replaced, and the reason. */
-export function upgradeRefused(
-  undeletable: readonly Readonly<{ node: string; why: string }>[],
-): Notice {
-  const all = undeletable.map(({ node, why }) => ({ node, message: why }));
-  const what = `the API server refuses to delete the agent's older pod on ${nodes(undeletable.length)}: ${listed(all)}`;
-  return lasting("upgradeRefused", line(finding("upgradeRefused", "upgrade", "pods", what)), "");
+export function unguarded(revision: number): Notice {
+  const problem = finding("unguarded", "rollout", "nodes");
+  return lasting("unguarded", line(problem), String(revision));
 }
 
-/** `troubled`: nodes that failed with a revision that is in force on the other nodes. */
+/** `writers`: the names of the Secrets that changed, each with the programs that wrote it. */
+export function flapping(writers: readonly string[]): Notice {
+  const what = `changes too often, so newer content is published once in ten minutes; written by ${list(writers) || "unknown programs"}`;
+  return lasting("flapping", line(finding("flapping", "sources", "Secrets", what)), "");
+}
+
+/** `troubled`: nodes that failed, but too few to halt the rollout. */
 export function failed(revision: number, troubled: readonly TroubledNode[]): Notice {
   const what = `revision ${revision} failed on ${nodes(troubled.length)}: ${listed(troubled)}`;
   return lasting("failed", line(finding("failed", "rollout", "nodes", what)), String(revision));
 }
 
-/** `troubled`: every node, with the reason why it is not served. */
+/** `troubled`: every node without the revision, with the reason. */
 export function unserved(revision: number, troubled: readonly TroubledNode[]): Notice {
-  const what = `revision ${revision} waits, because no node can be served: ${listed(troubled)}`;
+  const what = `revision ${revision} waits, because no other node can be served: ${listed(troubled)}`;
   return lasting("unserved", line(finding("unserved", "rollout", "nodes", what)), String(revision));
 }
 
@@ -307,12 +304,9 @@ export function removed(revision: number, abandoned: number): Notice {
   return { type: "Normal", reason: "Removed", message, subject: String(revision) };
 }
 
-export function leftBehind(revision: number, names: readonly string[]): Notice {
-  const what = `${nodes(names.length)} could not be reached and may keep the entries: ${list(names)}`;
-  return {
-    type: "Warning",
-    reason: "NodesLeftBehind",
-    message: line(finding("leftBehind", "removal", "nodes", what)),
-    subject: String(revision),
-  };
+/** `names`: nodes that have not confirmed the withdrawal. */
+export function leftBehind(names: readonly string[]): Notice {
+  const [code, , todo] = catalogue.leftBehind;
+  const message = `${code} not confirmed by ${nodes(names.length)} that may keep the entries: ${list(names)}; ${todo}`;
+  return lasting("leftBehind", message, names.join());
 }

@@ -1,8 +1,8 @@
 /** Which troubles and news follow from the outcome of a run. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { idleView } from "#controller/rollout/survey.ts";
-import { listed, progressWith, rollingOut } from "../rollout/progress.fixture.ts";
+import type { View, WaitReason } from "#controller/rollout/facts.ts";
+import { nodeWithPod, progressWith, rollingOut, waitingFor } from "../rollout/progress.fixture.ts";
 import { accept } from "../sources/accept.ts";
 import { bad, policy, secret, sources, text } from "../sources/accept.fixture.ts";
 import type { Snapshot } from "#controller/sources/snapshot.ts";
@@ -16,11 +16,16 @@ import {
   type Outcome,
 } from "./outcome.ts";
 
-const { counts } = idleView;
-const stuck = (count: number, reason: Parameters<typeof listed>[1], waiting?: string) =>
-  Array.from({ length: count }, (_, at) => listed(`n${at}`, reason, waiting));
-const canary = (view: Parameters<typeof rollingOut>[1]) =>
-  progressWith(rollingOut("canary", { counts, ...view }));
+const context = { podless: undefined, writers: ["kube-system/team-a (argocd, helm)"] } as const;
+const stuck = (count: number, reason: WaitReason, waitingReason?: string) =>
+  Array.from({ length: count }, (_, at) =>
+    waitingFor(`n${at}`, reason, waitingReason === undefined ? {} : { waitingReason }),
+  );
+const first = (waiting: View["waiting"]) =>
+  progressWith({
+    ...rollingOut("first", { waiting }),
+    nodes: waiting.map(({ node }) => nodeWithPod(node, 0)),
+  });
 
 /**
  * Situation → the kind of trouble, and part of its message. Empty if the situation passes by
@@ -33,80 +38,87 @@ const table: readonly (readonly [
 ])[] = [
   [
     "no node can start its agent",
-    canary({ excused: stuck(3, "not-started", "ImagePullBackOff") }),
+    first(stuck(3, "starting", "ImagePullBackOff")),
     [["unserved", /GPS327 .*n0: GPS336 the node's agent does not start: ImagePullBackOff/]],
   ],
   [
     "no agent can be scheduled, and some nodes are unreachable",
-    canary({ excused: [...stuck(2, "not-started", "Unschedulable"), listed("far", "away")] }),
+    first([...stuck(2, "starting", "Unschedulable"), waitingFor("far", "unreachable")]),
     [["unserved", /n1: GPS336 the node's agent does not start: Unschedulable/]],
   ],
+  ["every node is unreachable", first(stuck(3, "unreachable")), []],
+  ["no node has an agent pod yet", first(stuck(3, "podless")), []],
   [
-    "no node has an agent pod",
-    canary({ excused: stuck(2, "podless") }),
-    [["unserved", /n0: GPS337 the node has no agent pod/]],
+    "the only node is silent",
+    first(stuck(1, "silent")),
+    [["unserved", /n0: GPS335 the node was asked and did not answer in time/]],
   ],
-  ["every node is unreachable", canary({ excused: stuck(3, "away") }), []],
   [
-    "3 of 20 nodes cannot start their agent before the canary",
-    canary({
-      excused: stuck(3, "not-started", "ErrImagePull"),
-      counts: { ...counts, waiting: 17 },
-    }),
+    "3 of 20 nodes cannot start their agent before the first node is asked",
+    first([...stuck(3, "starting", "ErrImagePull"), ...stuck(17, "window")]),
     [],
   ],
   [
-    "40 of 100 nodes cannot start their agent",
-    progressWith(rollingOut("rollout", { excused: stuck(40, "not-started", "ErrImagePull") })),
+    "few nodes refuse the revision that the other nodes have",
+    progressWith({ view: { waiting: stuck(1, "refused") } }),
     [],
   ],
   [
-    "a rollout is halted",
+    "many nodes refuse the revision that the other nodes have",
+    progressWith({ view: { isReady: false, waiting: stuck(9, "refused") } }),
+    [["unserved", /GPS327 .*no other node can be served: n0: GPS218 rolled back/]],
+  ],
+  [
+    "a rollout is halted by failed nodes",
     progressWith(
       rollingOut("halted", {
-        failures: 1,
-        failed: [listed("a", "late")],
-        excused: stuck(1, "away"),
+        halt: { by: "failed", count: 2 },
+        waiting: [waitingFor("a", "failed"), waitingFor("b", "silent")],
       }),
     ),
     [
       [
         "halted",
-        /GPS305 .* no other node gets it: a: GPS335 the node's agent did not answer in time; to try/,
+        /^GPS305 revision 7 failed on 2 nodes \(a and 1 more\), so no further node is asked; /,
       ],
     ],
   ],
   [
-    "a rollout is halted because of a node that is gone",
-    progressWith(rollingOut("halted", { failures: 1, excused: stuck(1, "away") })),
-    [["halted", /failed on 1 node and no other node gets it; to try/]],
+    "a rollout is halted by silent nodes, of which one is gone",
+    progressWith(
+      rollingOut("halted", {
+        halt: { by: "lost", count: 2 },
+        waiting: [waitingFor("a", "failed"), waitingFor("b", "silent")],
+      }),
+    ),
+    [["halted", /^GPS305 revision 7 is not answered by 2 nodes \(b and 1 more\), so no further /]],
   ],
   [
-    "the API server refuses to delete an older agent's pod",
-    progressWith({ view: { undeletable: [{ node: "a", why: "no deletions here" }] } }),
+    "the admission policy is missing",
+    first(stuck(3, "unguarded")),
+    [["unguarded", /GPS338 .*the ValidatingAdmissionPolicy global-pull-secret-nodes .*does not/]],
+  ],
+  [
+    "a source changes too often",
+    progressWith({ view: { pending: "flapping" } }),
     [
       [
-        "upgradeRefused",
-        /GPS329 .*refuses to delete the agent's older pod on 1 node: a: no deletions here;/,
+        "flapping",
+        /GPS339 .*once in ten minutes; written by kube-system\/team-a \(argocd, helm\);/,
       ],
     ],
   ],
   [
-    "nodes failed with a revision that the other nodes have",
-    progressWith({ view: { failed: [listed("a", "late")], excused: [listed("b", "away")] } }),
-    [
-      [
-        "failed",
-        /GPS328 .*revision 7 failed on 1 node: a: GPS335 the node's agent did not answer in time;/,
-      ],
-    ],
+    "few nodes failed with a revision that other nodes get",
+    progressWith({ view: { waiting: [waitingFor("a", "failed"), waitingFor("b", "window")] } }),
+    [["failed", /GPS328 .*revision 7 failed on 1 node: a: GPS218 rolled back;/]],
   ],
-  ["the agents' pods were not read", { ...canary({}), view: undefined }, []],
+  ["the nodes were not read", { ...first([]), view: undefined }, []],
 ];
 
 for (const [when, progress, said] of table)
   test(`reports ${said.map(([kind]) => kind).join() || "no trouble"} when ${when}`, () => {
-    const troubles = rolloutTroubles(progress);
+    const troubles = rolloutTroubles(progress, context);
     assert.deepEqual(
       troubles.map(([kind]) => kind),
       said.map(([kind]) => kind),
@@ -115,9 +127,18 @@ for (const [when, progress, said] of table)
       assert.match(message, said[at]?.[1] ?? /^$/);
   });
 
+test("reports that no node can be served when pods have not been created for a minute", () => {
+  const progress = first(stuck(2, "podless"));
+  const [trouble] = rolloutTroubles(progress, { ...context, podless: 2 });
+  assert.equal(trouble?.[0], "unserved");
+  assert.match(trouble?.[1].message ?? "", /n0: GPS337 the node has no agent pod/);
+});
+
 test("reports once that a revision is rolled out, and names the nodes that lack it", () => {
-  const excused = stuck(2, "not-started", "ImagePullBackOff");
-  const over = progressWith({ ended: true, desired: 20, view: { excused } });
+  const over = progressWith({
+    ended: true,
+    view: { desired: 20, current: 18, waiting: stuck(2, "refused") },
+  });
   assert.match(rolloutNews(over)[0]?.message ?? "", /^revision 7 is on 18 of 20 nodes .*: n0, n1$/);
   assert.deepEqual(rolloutNews({ ...over, ended: false }), []);
 });
@@ -187,8 +208,8 @@ const outcomes: readonly (readonly [
   [
     "a removal",
     { stage: { kind: "removal", removal: removing }, snapshot },
-    `policy: | ${nothingHeld} | removal: overdue, awaited, podsRefused`,
-    "NodesLeftBehind, Removing",
+    `policy: | ${nothingHeld} | removal: leftBehind, overdue, awaited, podsRefused`,
+    "Removing",
     { podless: 1 },
   ],
   [
@@ -197,10 +218,21 @@ const outcomes: readonly (readonly [
     `policy: | ${nothingHeld} | removal: overdue, awaited`,
     "Removing, Removed",
   ],
-  ["nothing", { stage: { kind: "nothing" } }, `policy: | ${nothingHeld} | removal:`, ""],
+  [
+    "nothing",
+    { stage: { kind: "nothing", leftBehind: [] } },
+    `policy: | ${nothingHeld} | removal:`,
+    "",
+  ],
+  [
+    "nothing but nodes left behind",
+    { stage: { kind: "nothing", leftBehind: ["x"] } },
+    `policy: | ${nothingHeld} | removal: leftBehind`,
+    "",
+  ],
 ];
 
-for (const [what, outcome, parts, news, context] of outcomes)
+for (const [what, outcome, parts, news, changes] of outcomes)
   test(`from ${what} follow the troubles "${parts}" and the news "${news}"`, () => {
     const whole: Outcome = {
       policy: {
@@ -214,9 +246,10 @@ for (const [what, outcome, parts, news, context] of outcomes)
     const fullContext: Context = {
       subjects: { additional: "1", original: "2" },
       podless: undefined,
+      writers: [],
       differences: [],
       requests: undefined,
-      ...context,
+      ...changes,
     };
     const areaLines = Object.entries(troublesOf(whole, fullContext)).map(([area, troubles]) =>
       `${area}: ${troubles.map(([kind]) => kind).join(", ")}`.trim(),

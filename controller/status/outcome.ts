@@ -15,8 +15,8 @@ import { isExtra } from "../sources/verdict.ts";
 import type { Removal } from "../withdrawal/withdrawal.ts";
 import type { Notice } from "./events.ts";
 import * as messages from "./messages.ts";
-import type { RetryTarget, TroubleKind } from "./messages.ts";
-import { troubledOf } from "./nodes.ts";
+import type { TroubleKind } from "./messages.ts";
+import { helplessNodes, isStuck, troubleOf } from "./nodes.ts";
 import type { Stage } from "./summary.ts";
 
 /** The part of a run's policy that is reported. */
@@ -51,6 +51,8 @@ export type Context = Readonly<{
   subjects: Readonly<{ additional: string; original: string }>;
   /** How many nodes lack an agent for so long that it is reported. */
   podless: number | undefined;
+  /** The Secrets that change, each with the programs that wrote it. */
+  writers: readonly string[];
   /** The changes that admission makes to the declared objects. */
   differences: readonly (readonly [path: string, fields: readonly string[]])[];
   /** Failed requests. Undefined if nothing changed. */
@@ -80,14 +82,14 @@ export function troublesOf(outcome: Outcome, context: Context): Found {
   const { policy, platform, foreign, verdict, stage } = outcome;
   return {
     policy: ofPolicy(policy),
-    ...(stage?.kind === "nothing" && nothingElse),
+    ...(stage?.kind === "nothing" && { ...nothingElse, removal: ofLeftBehind(stage.leftBehind) }),
     ...(platform !== undefined && { cluster: ofPlatform(platform) }),
     ...(foreign !== undefined && { objects: ofForeign(foreign, outcome) }),
     ...(verdict !== undefined && { sources: ofSources(verdict, context) }),
     ...(stage?.kind === "rollout" && {
       removal: [],
       template: [...ofAdmission(context), ...ofPods(context)],
-      rollout: rolloutTroubles(stage.progress, retryTarget(outcome)),
+      rollout: rolloutTroubles(stage.progress, context),
     }),
     ...(stage?.kind === "removal" && {
       ...nothingElse,
@@ -150,45 +152,47 @@ const ofAdmission = ({ differences }: Context): readonly Trouble[] =>
 const ofPods = ({ podless }: Context): readonly Trouble[] =>
   podless === undefined ? [] : [["podsRefused", messages.podsRefused(podless)]];
 
-/** The object on which administrators request a retry. Without the CRD, only the Secret exists. */
-const retryTarget = ({ policy, snapshot }: Outcome): RetryTarget =>
-  policy.object === undefined && snapshot?.additional !== undefined ? "Secret" : "GlobalPullSecret";
+const ofLeftBehind = (names: readonly string[]): readonly Trouble[] =>
+  names.length === 0 ? [] : [["leftBehind", messages.leftBehind(names)]];
 
-/** Troubles that stop a rollout or an upgrade until an administrator acts. */
+/** Troubles that stop a rollout until an administrator acts, or that limit it. */
 export function rolloutTroubles(
   progress: Progress,
-  target: RetryTarget = "GlobalPullSecret",
+  { podless, writers }: Pick<Context, "podless" | "writers">,
 ): readonly Trouble[] {
   const { view } = progress;
   if (view === undefined) return [];
-  const upgradeTroubles: readonly Trouble[] =
-    view.undeletable.length > 0
-      ? [["upgradeRefused", messages.upgradeRefused(view.undeletable)]]
-      : [];
-  return [...ofView(progress, view, target), ...upgradeTroubles];
+  const flapping: readonly Trouble[] =
+    view.pending === "flapping" ? [["flapping", messages.flapping(writers)]] : [];
+  return [...ofView(progress, view, podless !== undefined), ...flapping];
 }
 
-function ofView(progress: Progress, view: View, target: RetryTarget): readonly Trouble[] {
+function ofView(progress: Progress, view: View, isPodsRefused: boolean): readonly Trouble[] {
   const { revision } = progress;
-  const { changing, waiting, starting } = view.counts;
-  const failed = troubledOf(progress).slice(0, view.failed.length);
-  if (view.phase === "halted")
-    // Only failed nodes halt a rollout. So the message names neither absent nodes nor nodes whose
-    // agent cannot start.
-    return [["halted", messages.halted(revision, view.failures, failed, target)]];
-  if (view.phase === "served" && view.failed.length > 0)
-    return [["failed", messages.failed(revision, failed)]];
-  const isStuck = view.phase === "canary" && changing + waiting + starting === 0;
-  // Absent nodes return by themselves.
-  const isForPeople = view.excused.some(({ reason }) => reason !== "away");
-  return isStuck && isForPeople
-    ? [["unserved", messages.unserved(revision, troubledOf(progress))]]
-    : [];
+  const { waiting, halt } = view;
+  const failed = waiting.filter(({ reason }) => reason === "failed");
+  if (halt !== undefined) {
+    const silent = waiting.filter(({ reason }) => reason === "silent");
+    const names = (halt.by === "failed" ? failed : silent).map(({ node }) => node);
+    return [["halted", messages.halted(revision, halt, names)]];
+  }
+  const helpless = helplessNodes(progress, isPodsRefused).map(troubleOf);
+  return [
+    ...(waiting.some(({ reason }) => reason === "unguarded")
+      ? [["unguarded", messages.unguarded(revision)] as const]
+      : []),
+    ...(failed.length > 0
+      ? [["failed", messages.failed(revision, failed.map(troubleOf))] as const]
+      : []),
+    ...(isStuck(progress, isPodsRefused)
+      ? [["unserved", messages.unserved(revision, helpless)] as const]
+      : []),
+  ];
 }
 
 function ofRemoval(removal: Removal, outcome: Outcome, context: Context): readonly Trouble[] {
   const { revision, releasing, overdue, awaited } = removal;
-  const troubles: Trouble[] = [];
+  const troubles: Trouble[] = [...ofLeftBehind(removal.leftBehind)];
   if (overdue !== undefined)
     troubles.push([
       "overdue",
@@ -234,18 +238,17 @@ function sourcesNews(
  * Event.
  */
 export function rolloutNews(progress: Progress): readonly Notice[] {
-  const { ended, view, revision, publishedAt, desired, now } = progress;
+  const { ended, view, revision, publishedAt, now } = progress;
   if (!ended || view === undefined) return [];
-  const missing = [...view.failed, ...view.excused].map(({ node }) => node);
+  const missing = view.waiting.map(({ node }) => node);
   const seconds = Math.max(0, Math.round(now - publishedAt));
-  return [messages.rolledOut(revision, Math.max(0, desired - missing.length), missing, seconds)];
+  return [messages.rolledOut(revision, view.current, missing, seconds)];
 }
 
 function removalNews(removal: Removal, outcome: Outcome): readonly Notice[] {
-  const { step, revision, progress, releasing, leftBehind, abandoned } = removal;
+  const { step, revision, progress, releasing, abandoned } = removal;
   const isLast = step === "delete global" || step === "delete state";
   return [
-    ...(leftBehind.length > 0 ? [messages.leftBehind(revision, leftBehind)] : []),
     ...(progress !== undefined && releasing ? [messages.removing(revision)] : []),
     ...(isLast ? [messages.removed(revision, abandoned)] : []),
   ].map((notice) => inThisInstallation(installationOf(outcome), notice));

@@ -1,69 +1,91 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { V1DaemonSet } from "@kubernetes/client-node";
 import { missingPodsClock } from "./memory.ts";
 
-const live = (current: number) =>
-  ({ status: { desiredNumberScheduled: 3, currentNumberScheduled: current } }) as V1DaemonSet;
+type Counts = readonly (readonly [second: number, podless: number])[];
 
-/** Second → existing agents, of three. Undefined: there is no DaemonSet. */
-const rows: readonly (readonly [
-  when: string,
-  agents: readonly (readonly [second: number, current: number | undefined])[],
-  count: number | undefined,
-])[] = [
+/** Second → nodes without an agent's pod, and the number that is reported in the end. */
+const rows: readonly (readonly [when: string, counts: Counts, reported: number | undefined])[] = [
   [
-    "every node has an agent",
+    "every node has a pod",
     [
-      [0, 3],
-      [60, 3],
+      [0, 0],
+      [600, 0],
     ],
     undefined,
   ],
   [
-    "nodes have lacked an agent for 9 s",
+    "two nodes have lacked a pod for 59 s",
     [
-      [0, 0],
-      [9, 0],
+      [0, 2],
+      [59, 2],
     ],
     undefined,
   ],
   [
-    "nodes have lacked an agent for 10 s",
+    "two nodes have lacked a pod for a minute",
     [
-      [0, 0],
-      [10, 1],
+      [0, 2],
+      [60, 2],
     ],
     2,
   ],
   [
-    "every node had an agent in between",
+    "the number rose meanwhile",
     [
-      [0, 2],
-      [5, 3],
-      [6, 2],
-      [12, 2],
+      [0, 1],
+      [30, 2],
+      [60, 2],
+    ],
+    2,
+  ],
+  [
+    "a large cluster gets its pods slowly",
+    [
+      [0, 5000],
+      [50, 4000],
+      [100, 3000],
+      [150, 2000],
+      [209, 2000],
     ],
     undefined,
   ],
   [
-    "the DaemonSet was deleted meanwhile",
+    "the number has stopped falling",
+    [
+      [0, 5000],
+      [50, 4000],
+      [110, 4000],
+    ],
+    4000,
+  ],
+  [
+    "every node had a pod in between",
     [
       [0, 2],
-      [5, undefined],
-      [6, 2],
-      [12, 2],
+      [30, 0],
+      [40, 2],
+      [99, 2],
+    ],
+    undefined,
+  ],
+  [
+    "nodes lack a pod long after every node had one",
+    [
+      [0, 0],
+      [600, 2],
+      [659, 2],
     ],
     undefined,
   ],
 ];
-for (const [when, agents, count] of rows)
-  test(`counts ${count ?? "no"} nodes without an agent when ${when}`, () => {
+for (const [when, counts, reported] of rows)
+  test(`reports ${reported ?? "no"} nodes without a pod when ${when}`, () => {
     let time = 0;
     const ask = missingPodsClock(() => new Date(time * 1000));
-    const reported = agents.map(([second, current]) => {
+    const answers = counts.map(([second, podless]) => {
       time = 1000 + second;
-      return ask(current === undefined ? undefined : live(current));
+      return ask(podless);
     });
-    assert.equal(reported.at(-1), count);
+    assert.equal(answers.at(-1), reported);
   });

@@ -7,9 +7,8 @@ import { ApiError } from "#kube/client/api-error.ts";
 import type { Announce } from "./events.ts";
 import { Contested, type ContestedObject } from "#kube/contested-client.ts";
 import { createMetrics } from "./metrics.ts";
-import { progressWith, rollingOut } from "../rollout/progress.fixture.ts";
+import { progressWith } from "../rollout/progress.fixture.ts";
 import type { Snapshot } from "#controller/sources/snapshot.ts";
-import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import type { Outcome } from "./outcome.ts";
 import { publisher } from "./publish.ts";
 
@@ -23,14 +22,14 @@ const managed = {
 } as const;
 
 /** A publisher. It gets the parts of an outcome that a test is about. */
-function publisherWith(announce: Announce, metrics = createMetrics()) {
+function publisherWith(announce: Announce, metrics = createMetrics(), now = Date.now) {
   const publish = publisher({
     announce,
     metrics,
     admitted: { differences: [] },
     contests: () => contests,
     status: { before: () => undefined, write: () => {}, idle: async () => {} },
-    now: () => new Date(),
+    now: () => new Date(now()),
     log: () => {},
   });
   return (outcome: Partial<Outcome>): void => publish({ policy: managed, ...outcome });
@@ -46,7 +45,7 @@ function reported(...documents: readonly string[]): string[] {
       metadata: { uid: "u", resourceVersion: `v${index}` },
       data: { ".dockerconfigjson": Buffer.from(document).toString("base64") },
     };
-    const snapshot = { additional, original: "absent" } as unknown as Snapshot;
+    const snapshot = snapshotOf({ additional });
     run({ verdict: verdictOf(additional), snapshot });
   }
   return [...said];
@@ -78,6 +77,7 @@ const pullSecret = (text: string): V1Secret => ({
 const noObjects = {
   additional: undefined,
   original: "absent",
+  extras: [],
   state: undefined,
   global: undefined,
 } as const;
@@ -119,7 +119,7 @@ test("leaves no metric series of a deleted source, so that no alert stays after 
     'source_accepted{source="additional"}': 0,
     'trouble{reason="Rejected"}': 1,
   });
-  run({ stage: { kind: "nothing" } });
+  run({ stage: { kind: "nothing", leftBehind: [] } });
   assert.deepEqual(await series(), idleSeries);
 });
 
@@ -265,28 +265,44 @@ test("shows in a metric when a source's first credential expires, until the sour
     Object.entries(await series()).filter(([name]) => name.startsWith("credential_expiry"));
   const name = 'credential_expiry_timestamp_seconds{source="additional"}';
   assert.deepEqual(await expiries(), [[name, 1_800_000_000]]);
-  run({ stage: { kind: "nothing" } });
+  run({ stage: { kind: "nothing", leftBehind: [] } });
   assert.deepEqual(await expiries(), []);
 });
 
-test("when a rollout is halted, gives a retry command for an object that exists", async () => {
-  const isHalted = progressWith(rollingOut("halted", { failures: 1 }));
-  const additional = pullSecret("{}");
-  for (const [object, snapshotParts, expectedCommand] of [
-    [{ metadata: { generation: 1 } }, {}, "annotate gps cluster "],
-    [{ metadata: { generation: 1 } }, { additional }, "annotate gps cluster "],
-    [undefined, { additional }, "annotate secret additional-pull-secret "],
-    [undefined, {}, "annotate gps cluster "],
-  ] as const) {
-    const { run, announced } = watched();
-    const policy = { ...managed, object: object as GlobalPullSecret | undefined };
-    const stage = { kind: "rollout", progress: isHalted } as const;
-    run({ policy, stage, snapshot: snapshotOf(snapshotParts) });
-    const halts = announced.filter((event) => event.startsWith("RolloutHalted: GPS305 "));
-    assert.deepEqual(
-      [halts.length, halts[0]?.includes(expectedCommand)],
-      [1, true],
-      expectedCommand,
-    );
-  }
+test("names the programs that wrote a source's data within ten minutes while it changes too often", () => {
+  const announced: string[] = [];
+  let time = Date.parse("2026-01-01T00:00:00Z");
+  const run = publisherWith(
+    ({ message }) => void announced.push(message),
+    createMetrics(),
+    () => time,
+  );
+  const managed = (manager: string, fields: object) => ({
+    manager,
+    operation: "Update",
+    fieldsV1: fields,
+    time: new Date(time).toISOString(),
+  });
+  const look = (...managedFields: readonly object[]) => {
+    announced.length = 0;
+    const metadata = { managedFields } as unknown as NonNullable<V1Secret["metadata"]>;
+    const additional = { ...pullSecret("{}"), metadata };
+    const extras = [{ secret: "kube-system/team-a", lookup: "absent" }] as never;
+    const progress = progressWith({ view: { pending: "flapping" } });
+    run({ stage: { kind: "rollout", progress }, snapshot: snapshotOf({ additional, extras }) });
+    return announced.join();
+  };
+  const named = /written by ([^;]*);/;
+  const data = { "f:data": {} };
+  look(managed("argocd", data), managed("labeller", { "f:metadata": {} }));
+  time += 300_000;
+  // The second program has replaced the value, so the API server no longer lists the first one.
+  const both = look(managed("external-secrets", data));
+  assert.equal(
+    named.exec(both)?.[1],
+    "kube-system/additional-pull-secret (argocd, external-secrets)",
+  );
+  time += 301_000;
+  const last = look(managed("external-secrets", data));
+  assert.equal(named.exec(last)?.[1], "kube-system/additional-pull-secret (external-secrets)");
 });

@@ -12,8 +12,9 @@ import type { StatusWriter } from "#runtime/status.ts";
 import type { SourcesVerdict } from "../sources/accept.ts";
 import type { Announce } from "./events.ts";
 import * as gauges from "./gauges.ts";
-import { EventSubjects, missingPodsClock, RequestTroubles } from "./memory.ts";
+import { EventSubjects, missingPodsClock, RequestTroubles, SourceWriters } from "./memory.ts";
 import { troubles, type TroubleKind } from "./messages.ts";
+import { waitCounts } from "./nodes.ts";
 import type { ControllerMetrics } from "./metrics.ts";
 import {
   newsOf,
@@ -44,6 +45,7 @@ export function publisher(options: Options): (outcome: Outcome) => void {
   const { announce, metrics, admitted, contests, now, log } = options;
   const subjects = new EventSubjects();
   const podless = missingPodsClock(now);
+  const writers = new SourceWriters();
   const requests = new RequestTroubles();
   const status = statusPublisher(options);
   const lasting = new Map<Area, readonly Trouble[]>();
@@ -56,10 +58,8 @@ export function publisher(options: Options): (outcome: Outcome) => void {
         additional: verdict ? subjects.additional(snapshot?.additional, verdict) : "",
         original: snapshot ? subjects.original(snapshot.original) : "",
       },
-      podless:
-        stage?.kind === "rollout" || stage?.kind === "removal"
-          ? podless(snapshot?.daemonSet)
-          : undefined,
+      podless: podless(podlessNodes(stage)),
+      writers: snapshot ? writers.of(snapshot, now()) : [],
       differences: admitted.differences,
       requests: requests.after(error, failedWriteOf(stage), contests()),
     };
@@ -73,9 +73,9 @@ export function publisher(options: Options): (outcome: Outcome) => void {
       return log({ step, revision }, "removal");
     }
     const { view, revision, served } = progress;
-    const line = `${view?.phase} ${revision} ${served} ${view?.failures} ${view?.pending}`;
-    if (line !== lastLine)
-      log({ phase: view?.phase, revision, served, nodes: view?.counts }, "rollout");
+    const line = `${view?.phase} ${revision} ${served} ${view?.halt?.count} ${view?.pending}`;
+    const nodes = view && { current: view.current, ...Object.fromEntries(waitCounts(view)) };
+    if (line !== lastLine) log({ phase: view?.phase, revision, served, nodes }, "rollout");
     lastLine = line;
   }
 
@@ -113,6 +113,9 @@ const progressOf = (stage: Stage | undefined) =>
     : stage?.kind === "removal"
       ? stage.removal.progress
       : undefined;
+
+const podlessNodes = (stage: Stage | undefined): number =>
+  progressOf(stage)?.view?.waiting.filter(({ reason }) => reason === "podless").length ?? 0;
 
 const failedWriteOf = (stage: Stage | undefined) => progressOf(stage)?.failure;
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { idleView } from "#controller/rollout/survey.ts";
-import { listed, progressWith, rollingOut } from "../rollout/progress.fixture.ts";
+import type { View, WaitReason } from "#controller/rollout/facts.ts";
+import { nodeWithPod, progressWith, rollingOut, waitingFor } from "../rollout/progress.fixture.ts";
 import type { Removal } from "../withdrawal/withdrawal.ts";
 import type { StatusFacts } from "./summary.ts";
 import { type SourceFacts, servedAfter, nothingKnown } from "./sources.ts";
@@ -17,6 +17,14 @@ const removal = (changes: object): StatusFacts["stage"] => ({
   kind: "removal",
   removal: { step: "release", revision: 8, released: false, ...changes } as Removal,
 });
+const awaitedFor = (...reasons: readonly WaitReason[]) =>
+  removal({
+    awaited: { names: ["n"], until: "u" },
+    progress: progressWith({
+      intent: "release",
+      view: { phase: "withdrawal", waiting: reasons.map((reason) => waitingFor("n", reason)) },
+    }),
+  });
 const source = (changes: Partial<SourceFacts> = {}): SourceFacts => ({
   name: "additional-pull-secret",
   resourceVersion: "12",
@@ -43,14 +51,23 @@ const trouble = (kind: StatusFacts["troubles"][number]["kind"]) => ({
 });
 const unread: StatusFacts["stage"] = {
   kind: "rollout",
-  progress: { ...progressWith(rollingOut("canary")), view: undefined },
+  progress: { ...progressWith(rollingOut("first")), view: undefined },
 };
-const startingAll = { phase: "canary", counts: { ...idleView.counts, starting: 3 } } as const;
-const allAway = {
-  phase: "canary",
-  counts: { ...idleView.counts, excused: 3 },
-  excused: ["a", "b", "c"].map((node) => listed(node, "away")),
-} as const;
+const nothing: StatusFacts["stage"] = { kind: "nothing", leftBehind: [] };
+const noNodes: Partial<View> = { desired: 0, current: 0 };
+/** A first rollout in which all three nodes wait for these reasons, one after the other. */
+const waitingAll = (...reasons: readonly WaitReason[]): StatusFacts["stage"] =>
+  rollout(
+    rollingOut("first", {
+      waiting: Array.from({ length: 3 }, (_, at) =>
+        waitingFor(`n${at}`, reasons[at % reasons.length] ?? "window", {
+          waitingReason: "ImagePullBackOff",
+        }),
+      ),
+    }),
+  );
+const haltedBy = (by: "failed" | "lost") =>
+  rollout(rollingOut("halted", { halt: { by, count: 2 } }));
 const paused = { managementState: "Paused" } as const;
 
 /**
@@ -63,11 +80,16 @@ const table: readonly (readonly [string, Partial<StatusFacts>, string])[] = [
   [
     "no node",
     {
-      stage: rollout({ desired: 0, served: 0, view: { phase: "canary", counts: idleView.counts } }),
+      stage: rollout({ served: 0, view: { ...noNodes, phase: "first" } }),
     },
     "True NoNodes - - True",
   ],
-  ["no source", { stage: { kind: "nothing" }, sources: [] }, "True NoSource - - True"],
+  ["no source", { stage: nothing, sources: [] }, "True NoSource - - True"],
+  [
+    "nodes left behind by a withdrawal",
+    { stage: { kind: "nothing", leftBehind: ["n1"] }, sources: [] },
+    "True NodesLeftBehind - - True",
+  ],
   ["pods not read yet", { stage: unread }, "Unknown Starting R - Unknown"],
   ["pods not read yet, in a pause", { stage: unread, ...paused }, "Unknown Starting R - Unknown"],
   [
@@ -82,10 +104,10 @@ const table: readonly (readonly [string, Partial<StatusFacts>, string])[] = [
   ],
   [
     "agents starting",
-    { stage: rollout({ ...rollingOut("canary"), view: startingAll }) },
+    { stage: waitingAll("starting", "podless") },
     "False StartingAgents R - False",
   ],
-  ["canary", { stage: rollout(rollingOut("canary")) }, "False OneNodeFirst R - False"],
+  ["first node", { stage: rollout(rollingOut("first")) }, "False OneNodeFirst R - False"],
   ["window", { stage: rollout(rollingOut("rollout")) }, "False RollingOut R - False"],
   [
     "interval",
@@ -93,25 +115,62 @@ const table: readonly (readonly [string, Partial<StatusFacts>, string])[] = [
     "False RollingOutLater R - True",
   ],
   [
-    "halted",
-    { ...trouble("halted"), stage: rollout(rollingOut("halted")) },
+    "a flapping source",
+    { ...trouble("flapping"), stage: rollout({ view: { pending: "flapping" } }) },
+    "False SourceFlapping R - True",
+  ],
+  [
+    "halted by failed nodes",
+    { ...trouble("halted"), stage: haltedBy("failed") },
     "False Halted - S False",
   ],
-  ["an old pod cannot be replaced", trouble("upgradeRefused"), "False UpgradeRefused - S True"],
+  [
+    "halted by silent nodes",
+    { ...trouble("halted"), stage: haltedBy("lost") },
+    "False Halted - S False",
+  ],
+  [
+    "halted while enough nodes have it",
+    {
+      ...trouble("halted"),
+      stage: rollout({ view: { phase: "halted", halt: { by: "failed", count: 1 } } }),
+    },
+    "False Halted - S False",
+  ],
+  [
+    "the admission policy is missing",
+    { ...trouble("unguarded"), stage: waitingAll("unguarded") },
+    "False PolicyMissing - S False",
+  ],
   [
     "no node can be reached",
-    { stage: rollout({ ...rollingOut("canary"), view: allAway }) },
+    { stage: waitingAll("unreachable") },
     "False NodesOutOfReach R - False",
   ],
   [
-    "no node can start its agent",
-    { ...trouble("unserved"), stage: rollout({ ...rollingOut("canary"), view: allAway }) },
+    "no node can be reached any more",
+    { stage: rollout({ view: { isReady: false } }) },
+    "False NodesOutOfReach R - False",
+  ],
+  [
+    "all nodes refuse, fail, are silent or do not start their agent",
+    { ...trouble("unserved"), stage: waitingAll("refused", "silent", "unreachable") },
     "False NoNodeCanBeServed - S False",
   ],
   [
-    "late nodes after the promotion",
-    { stage: rollout({ view: { counts: { ...idleView.counts, current: 1, changing: 2 } } }) },
+    "one of the waiting nodes is at work",
+    { ...trouble("unserved"), stage: waitingAll("refused", "silent", "atWork") },
+    "False OneNodeFirst R - False",
+  ],
+  [
+    "few nodes lack it",
+    { stage: rollout({ view: { current: 2, waiting: [waitingFor("n", "failed")] } }) },
     "True InForce - - True",
+  ],
+  [
+    "too many nodes lack it",
+    { stage: rollout({ view: { isReady: false, waiting: [waitingFor("n", "atWork")] } }) },
+    "False RollingOut R - False",
   ],
   [
     "source refused",
@@ -142,7 +201,7 @@ const table: readonly (readonly [string, Partial<StatusFacts>, string])[] = [
     {
       ...trouble("notAllowed"),
       managementState: "Withdrawn",
-      stage: { kind: "nothing" },
+      stage: nothing,
       sources: [],
     },
     "True Withdrawn - - True",
@@ -166,9 +225,14 @@ const table: readonly (readonly [string, Partial<StatusFacts>, string])[] = [
     "False RequestRefused - S False",
   ],
   [
-    "pods refused",
-    { ...trouble("podsRefused"), stage: rollout({ ...rollingOut("canary"), view: startingAll }) },
+    "no pod is created on any node",
+    { ...trouble("podsRefused"), stage: waitingAll("podless") },
     "False PodsRefused - S False",
+  ],
+  [
+    "no pod is created on some nodes while others change",
+    { ...trouble("podsRefused"), stage: waitingAll("podless", "window", "atWork") },
+    "False OneNodeFirst R - False",
   ],
   ["admission changes objects", trouble("mutated"), "True InForce - - True"],
   ["paused, nothing waits", paused, "True Paused - - True"],
@@ -180,7 +244,7 @@ const table: readonly (readonly [string, Partial<StatusFacts>, string])[] = [
   [
     "paused, the agents' new mode waits",
     { ...paused, stage: rollout({ view: { pending: "template" } }) },
-    "False RollingOut R - True",
+    "False NodesOutOfReach R - True",
   ],
   ["paused, spec waits", { ...paused, specWaits: true }, "False Paused - S True"],
   ["paused, a withdrawal waits", { ...paused, withdrawsAt: now }, "False Paused - S True"],
@@ -203,13 +267,18 @@ const table: readonly (readonly [string, Partial<StatusFacts>, string])[] = [
   ["withdrawing", { stage: removal({}) }, "False Withdrawing R - False"],
   ["withdrawal overdue", { stage: removal({}), ...trouble("overdue") }, "False Overdue - S False"],
   [
-    "nodes awaited",
-    { stage: removal({ awaited: { names: ["n"], until: "u" } }) },
+    "only unreachable nodes awaited",
+    { stage: awaitedFor("unreachable") },
     "True NodesAwaited - - True",
   ],
   [
+    "a reachable node awaited",
+    { stage: awaitedFor("unreachable", "silent") },
+    "False Withdrawing R - False",
+  ],
+  [
     "withdrawn",
-    { stage: { kind: "nothing" }, managementState: "Withdrawn", sources: [] },
+    { stage: nothing, managementState: "Withdrawn", sources: [] },
     "True Withdrawn - - True",
   ],
 ];
@@ -238,20 +307,25 @@ test("law: is never Reconciling and Stalled at once, and Ready only when no acti
     }
 });
 
-const many = (count: number, reason: Parameters<typeof listed>[1]) =>
-  Array.from({ length: count }, (_, at) => listed(`${reason}${at}`, reason));
+const many = (count: number, reason: WaitReason) =>
+  Array.from({ length: count }, (_, at) =>
+    waitingFor(`${reason}${at}`, reason, { text: `GPS206 ${"x".repeat(800)}` }),
+  );
 const crowd = progressWith({
   ...rollingOut("rollout"),
-  desired: 5000,
   view: {
     phase: "rollout",
-    failed: many(1250, "word"),
-    excused: [...many(1250, "unfit"), ...many(1250, "away")],
+    desired: 5000,
+    current: 0,
+    isReady: false,
+    waiting: [
+      ...many(1000, "window"),
+      ...many(1000, "unreachable"),
+      ...many(1000, "refused"),
+      ...many(1000, "silent"),
+      ...many(1000, "failed"),
+    ],
   },
-  pods: ["word0", "word1"].map((node) => ({
-    node,
-    message: `GPS206 ${"x".repeat(5000)}`,
-  })) as never,
 });
 
 test("names ten of 5,000 nodes and ten failures, lists 200 of 1,000 registries, and counts the others", () => {
@@ -262,42 +336,73 @@ test("names ten of 5,000 nodes and ten failures, lists 200 of 1,000 registries, 
   assert.equal(status.registriesOmitted, 800);
   assert.equal(status.failures?.length, 10);
   assert.equal(status.failures?.[0]?.code, "GPS206");
-  assert.equal(status.failures?.[0]?.message.length, 1024);
-  assert.partialDeepStrictEqual(status.nodes, { unfit: 1250, unreachable: 1250, failed: 1250 });
+  const counts = { summary: "0/5000", unfit: 1000, unreachable: 1000, failed: 1000, silent: 1000 };
+  assert.partialDeepStrictEqual(status.nodes, counts);
+  const sum = status.nodes?.waiting?.reduce((all, { nodes }) => all + nodes, 0);
+  assert.deepEqual([sum, status.nodes?.waiting?.[0]], [5000, { reason: "NoPlace", nodes: 1000 }]);
   const condition = status.conditions?.find(({ type }) => type === "NodesLeftOut");
-  assert.match(condition?.message ?? "", /^unfit0, unfit1, .* and 2490 more$/);
+  assert.match(condition?.message ?? "", /^failed0, failed1, .* and 3990 more$/);
   assert.ok(JSON.stringify(status).length < 100_000);
 });
 
-test("names a node that cannot be served, with the reason", () => {
-  const excused = [
-    listed("a", "not-started", "ImagePullBackOff"),
-    listed("b", "podless"),
-    listed("c", "not-started"),
-    listed("d", "not-ready"),
-    listed("e", "not-ready"),
-    listed("f", "away"),
-    listed("g", "late"),
+test("names each node that needs help, with the code and the time of its agent or of the controller", () => {
+  const stuck = { waitingReason: "ImagePullBackOff" };
+  const waiting = [
+    waitingFor("a", "starting", stuck),
+    waitingFor("young", "starting", stuck),
+    waitingFor("creating", "starting", { waitingReason: "ContainerCreating" }),
+    waitingFor("b", "podless"),
+    waitingFor("c", "refused", { text: "GPS235 GPS235: no\u{202e} provider" }),
+    waitingFor("d", "failed"),
+    waitingFor("e", "unreachable", stuck),
+    waitingFor("f", "silent"),
+    waitingFor("g", "atWork"),
+    waitingFor("h", "window"),
+    waitingFor("i", "controlPlane"),
   ];
-  const pods = [
-    { node: "c", message: "GPS218 rolled back" },
-    { node: "d", message: "GPS240 held", terminationMessage: undefined },
-    { node: "e", message: "GPS200 proved", terminationMessage: { kind: "proved" } },
-  ] as never;
-  const stage = rollout({ view: { excused }, pods });
-  const { failures = [] } = statusOf(factsWith({ stage }), undefined, now);
-  assert.deepEqual(
-    failures.map(({ node, message, code }) => `${node} ${code}: ${message}`),
-    [
-      "a GPS336: GPS336 the node's agent does not start: ImagePullBackOff",
-      "b GPS337: GPS337 the node has no agent pod",
-      "c GPS218: its agent is not Ready: GPS218 rolled back",
-      "d GPS240: its agent is not Ready: GPS240 held",
-      "e undefined: its agent is not Ready",
-      "f GPS334: GPS334 the node's kubelet does not answer",
-      "g GPS335: GPS335 the node's agent did not answer in time",
-    ],
-  );
+  const nodes = [nodeWithPod("a", 900), nodeWithPod("young", 950), nodeWithPod("creating", 0)];
+  const stage = rollout({ now: 1000, view: { waiting }, nodes });
+  const failuresWith = (changes: Partial<StatusFacts>) => {
+    const { failures = [] } = statusOf(factsWith({ stage, ...changes }), undefined, now);
+    return failures.map(({ node, code, message, since }) => `${node} ${code} ${since}: ${message}`);
+  };
+  const at = "2026-01-01T00:00:00Z";
+  const all = [
+    "d GPS218 1970-01-01T00:15:50Z: GPS218 rolled back",
+    `f GPS335 ${at}: GPS335 the node was asked and did not answer in time`,
+    "c GPS235 1970-01-01T00:15:50Z: GPS235 no\\u{202e} provider",
+    `e GPS334 ${at}: GPS334 the node's kubelet does not answer`,
+    `a GPS336 ${at}: GPS336 the node's agent does not start: ImagePullBackOff`,
+  ];
+  assert.deepEqual(failuresWith({}), all);
+  const podless = `b GPS337 ${at}: GPS337 the node has no agent pod`;
+  assert.deepEqual(failuresWith(trouble("podsRefused")), [...all, podless]);
+});
+
+test("names nodes that a withdrawal left behind, until they are gone", () => {
+  const facts = (...leftBehind: readonly string[]) =>
+    factsWith({ stage: { kind: "nothing", leftBehind }, sources: [] });
+  const first = statusOf(facts("n1", "n2"), undefined, now);
+  const at = "2026-01-01T00:00:00Z";
+  const failure = {
+    node: "n1",
+    code: "GPS307",
+    message: "GPS307 the node has not confirmed the withdrawal and may keep the entries",
+    since: at,
+  };
+  assert.deepEqual(first.failures, [failure, { ...failure, node: "n2" }]);
+  assert.match(conditionOf(first, "Ready")?.message ?? "", /may keep the entries: n1, n2$/);
+  assert.partialDeepStrictEqual(conditionOf(first, "NodesLeftOut"), {
+    status: "True",
+    reason: "NodesLeftBehind",
+    message: "n1, n2",
+  });
+  const later = statusOf(facts("n1"), first, new Date(now.getTime() + 60_000));
+  assert.deepEqual(later.failures, [failure]);
+  const dismissed = statusOf(facts(), later, now);
+  assert.deepEqual(dismissed.failures, []);
+  assert.equal(conditionOf(dismissed, "NodesLeftOut")?.status, "False");
+  assert.match(conditionOf(dismissed, "Ready")?.message ?? "", /nothing of this product is left$/);
 });
 
 test("counts, but does not list, a registry whose name the CRD does not accept", () => {
@@ -331,7 +436,7 @@ const everyFact: readonly (readonly [string, Partial<StatusFacts>])[] = [
   ["everything is served", {}],
   ["nothing waits in a pause", paused],
   ["a source is refused", { ...trouble("rejected"), sources: [source({ accepted: "False" })] }],
-  ["a rollout is halted", { ...trouble("halted"), stage: rollout(rollingOut("halted")) }],
+  ["a rollout is halted", { ...trouble("halted"), stage: haltedBy("failed") }],
 ];
 for (const [when, changes] of everyFact)
   test(`keeps the whole status when another controller begins to lead, until it has read the pods: ${when}`, () => {
@@ -356,25 +461,55 @@ test("reports why the pods cannot be read, even if there is a status", () => {
 });
 
 test("reports a run that stops because an extra source is refused, even if there is a status", () => {
-  const before = statusOf(factsWith({ stage: { kind: "nothing" }, sources: [] }), undefined, now);
+  const before = statusOf(factsWith({ stage: nothing, sources: [] }), undefined, now);
   const sources = [source({ name: "team-a", accepted: "False", extra: true })];
   const facts = { ...trouble("sourceRejected"), stage: { kind: "blocked" }, sources } as const;
   const status = statusOf(factsWith(facts), before, now);
   assert.equal(conditionOf(status, "SourcesAccepted")?.reason, "ExtraSourceRejected");
 });
 
-test("during a halt, keeps the time of the refusal and the revision in force", () => {
-  const stage = rollout(rollingOut("halted"));
-  const facts = factsWith({ ...trouble("halted"), stage });
-  const first = statusOf(facts, undefined, now);
-  const since = "2026-01-01T00:00:00Z";
-  const expected = {
-    inForce: 6,
-    pending: 7,
-    refused: { revision: 7, since, reason: "RestartFailed" },
+for (const [by, reason] of [
+  ["failed", "NodesFailed"],
+  ["lost", "NodesSilent"],
+] as const)
+  test(`during a halt with ${reason}, keeps the time of the halt and the revision in force`, () => {
+    const facts = factsWith({ ...trouble("halted"), stage: haltedBy(by) });
+    const first = statusOf(facts, undefined, now);
+    const since = "2026-01-01T00:00:00Z";
+    const expected = { inForce: 6, pending: 7, refused: { revision: 7, since, reason } };
+    assert.deepEqual(first.revision, expected);
+    assert.deepEqual(statusOf(facts, first, new Date(now.getTime() + 9e6)).revision, expected);
+  });
+
+test("keeps the revision in force until most nodes have the newest one, even if joining nodes get it", () => {
+  const before = statusOf(factsWith(), undefined, now);
+  assert.deepEqual(before.revision, { inForce: 7 });
+  const stage = rollout({ ...rollingOut("rollout"), revision: 8, served: 8 });
+  assert.deepEqual(statusOf(factsWith({ stage }), before, now).revision, {
+    inForce: 7,
+    pending: 8,
+  });
+});
+
+test("reports how many nodes have the revision, and why the others wait", () => {
+  const messageOf = (view: Partial<View>) => {
+    const stage = rollout({ view });
+    return conditionOf(statusOf(factsWith({ stage }), undefined, now), "Ready")?.message;
   };
-  assert.deepEqual(first.revision, expected);
-  assert.deepEqual(statusOf(facts, first, new Date(now.getTime() + 9e6)).revision, expected);
+  const waiting = [
+    waitingFor("a", "refused"),
+    waitingFor("b", "refused"),
+    waitingFor("c", "silent"),
+  ];
+  assert.equal(messageOf({}), "revision 7 is on every node");
+  assert.equal(
+    messageOf({ desired: 100, current: 97, waiting }),
+    "revision 7 is on 97 of 100 nodes, 2 unfit, 1 silent",
+  );
+  assert.equal(
+    messageOf({ desired: 4, current: 1, isReady: false, waiting, phase: "rollout" }),
+    "1 of 4 nodes have revision 7, 2 unfit, 1 silent",
+  );
 });
 
 test("reports a source's new version at once if the content is the same, and else when the new content is served", () => {
@@ -405,7 +540,7 @@ test("reports a source's new version at once if the content is the same, and els
 });
 
 test("never applies an object without fields, which the API server would turn into null and refuse", () => {
-  const served = { ...rollingOut("canary"), served: 0 };
+  const served = { ...rollingOut("first"), served: 0 };
   for (const [name, changes] of [
     ...table,
     ["paused", { ...paused, stage: rollout(served) }] as const,
@@ -414,7 +549,8 @@ test("never applies an object without fields, which the API server would turn in
 });
 
 for (const [pending, what] of [
-  ["places", "newer content waits"],
+  ["paused", "newer content waits"],
+  ["flapping", "newer content waits because the Secrets change too often"],
   ["template", "the new mode waits for the agents' DaemonSet"],
 ] as const)
   test(`reports that ${what}`, () => {
@@ -425,10 +561,6 @@ for (const [pending, what] of [
   });
 
 test("in a cluster without nodes, reports the published revision as in force", () => {
-  const stage = rollout({
-    desired: 0,
-    served: 0,
-    view: { phase: "canary", counts: idleView.counts },
-  });
+  const stage = rollout({ served: 0, view: { ...noNodes, phase: "first" } });
   assert.deepEqual(statusOf(factsWith({ stage }), undefined, now).revision, { inForce: 7 });
 });

@@ -10,9 +10,25 @@ import type {
 } from "#api/global-pull-secret.ts";
 import type { Progress } from "../rollout/step.ts";
 import { conditionOf, conditionsOf, timeOf, truth } from "#kube/conditions.ts";
-import { type StatusFacts, isPublishedOut, isUnread, summaryOf, type Summary } from "./summary.ts";
+import type { View } from "../rollout/facts.ts";
+import { listOf } from "./messages.ts";
+import {
+  type StatusFacts,
+  isPodsRefused,
+  isPublishedOut,
+  isUnread,
+  summaryOf,
+  type Summary,
+} from "./summary.ts";
 import type { SourceFacts } from "./sources.ts";
-import { failuresOf, leftOut, nodesOf } from "./nodes.ts";
+import {
+  failuresOf,
+  helplessNodes,
+  leftBehindNodes,
+  nodesOf,
+  troubleOf,
+  type TroubledNode,
+} from "./nodes.ts";
 import type { ConditionType, Reason } from "#api/reasons.ts";
 
 /**
@@ -39,7 +55,8 @@ export function statusOf(facts: StatusFacts, before: Before, now: Date): GlobalP
   const isStarting = isUnread(stage) && summary.reason === "Starting";
   if (isStarting && before?.conditions !== undefined) return before;
   const revision = revisionOf(progress, summary, before?.revision, now);
-  const failures = progress && failuresOf(progress, before?.failures ?? [], now);
+  const troubled = troubledNodes(facts);
+  const failures = troubled && failuresOf(troubled, before?.failures ?? [], now);
   const previous = stage.kind === "nothing" ? undefined : before;
   const nodes = (progress && nodesOf(progress)) ?? previous?.nodes;
   const listed = registries
@@ -52,7 +69,7 @@ export function statusOf(facts: StatusFacts, before: Before, now: Date): GlobalP
     { type: "Stalled", status: truth(summary.next === "person"), ...words(summary) },
     sourcesAccepted(sources),
     rolledOut(progress, summary),
-    nodesLeftOut(progress, facts, before),
+    nodesLeftOut(facts, troubled, before),
   ];
   return {
     observedGeneration: generation,
@@ -64,6 +81,14 @@ export function statusOf(facts: StatusFacts, before: Before, now: Date): GlobalP
     failures: failures ?? previous?.failures ?? [],
     conditions: conditionsOf(current, generation, before?.conditions, timeOf(now)),
   };
+}
+
+/** The nodes that need help. Undefined before the nodes have been read. */
+function troubledNodes(facts: StatusFacts): readonly TroubledNode[] | undefined {
+  if (facts.stage.kind === "nothing") return leftBehindNodes(facts.stage.leftBehind);
+  const progress = progressOf(facts);
+  if (progress?.view === undefined) return undefined;
+  return helplessNodes(progress, isPodsRefused(facts)).map(troubleOf);
 }
 
 function progressOf({ stage }: StatusFacts): Progress | undefined {
@@ -80,25 +105,30 @@ function revisionOf(
   if (progress === undefined) return undefined;
   const { revision, served, view } = progress;
   const isOut = isPublishedOut(progress);
-  const goes = revision > 0 && (revision !== served || !isOut) && next !== "nobody";
-  // The last served revision, because during a rollout the served slot can be empty.
+  const goes = revision > 0 && !isOut && next !== "nobody";
+  // New nodes get the newest revision as soon as a few nodes have proved it, so the served revision
+  // can be newer than the revision that most nodes have.
   const last = served > 0 && served !== revision ? served : before?.inForce;
-  // In a cluster without nodes, nothing is ever served. The revision then counts as in force.
   const inForce = isOut ? revision : last;
   const fields = {
     ...optional("inForce", inForce),
     ...(goes ? { pending: revision } : {}),
-    ...(view?.phase === "halted" ? { refused: refusedOf(revision, before, now) } : {}),
+    ...(view?.halt === undefined ? {} : { refused: refusedOf(view.halt, revision, before, now) }),
   };
   // The API server turns an object into null when an apply removes its last field, and then refuses
   // the status.
   return Object.keys(fields).length > 0 ? fields : undefined;
 }
 
-function refusedOf(revision: number, before: RevisionStatus | undefined, now: Date) {
+function refusedOf(
+  { by }: NonNullable<View["halt"]>,
+  revision: number,
+  before: RevisionStatus | undefined,
+  now: Date,
+) {
   const last = before?.refused;
   const since = last?.revision === revision ? last.since : timeOf(now);
-  return { revision, since, reason: "RestartFailed" };
+  return { revision, since, reason: by === "failed" ? "NodesFailed" : "NodesSilent" };
 }
 
 function sourceOf(source: SourceFacts, served: StatusFacts["served"]): SourceStatus {
@@ -136,16 +166,16 @@ function rolledOut(progress: Progress | undefined, summary: Summary): NewConditi
     return {
       type,
       status: "True",
-      reason: progress.desired === 0 ? "NoNodes" : "InForce",
-      message: `revision ${progress.revision} is on every node that can be served`,
+      reason: progress.view?.desired === 0 ? "NoNodes" : "InForce",
+      message: `revision ${progress.revision} is in force`,
     };
   const status = summary.next === "nobody" ? "True" : summary.ready;
   return { type, status, ...words(summary) };
 }
 
 function nodesLeftOut(
-  progress: Progress | undefined,
   { stage }: StatusFacts,
+  troubled: readonly TroubledNode[] | undefined,
   before: Before,
 ): NewCondition {
   const type = "NodesLeftOut" as const;
@@ -155,17 +185,16 @@ function nodesLeftOut(
     reason: "NoneLeftOut",
     message: "no node is left out",
   };
-  if (stage.kind === "nothing") return none;
   const awaited = stage.kind === "removal" ? stage.removal.awaited : undefined;
   if (awaited !== undefined)
     return { type, status: "True", reason: "NodesAwaited", message: listOf(awaited.names) };
-  if (progress?.view === undefined) {
+  if (troubled === undefined) {
     const last = conditionOf(before, type);
     return last === undefined ? none : asBefore(type, last);
   }
-  const { names, count } = leftOut(progress);
-  if (count === 0) return none;
-  return { type, status: "True", reason: "NodesCannotBeServed", message: listOf(names, count) };
+  if (troubled.length === 0) return none;
+  const reason = stage.kind === "nothing" ? "NodesLeftBehind" : "NodesCannotBeServed";
+  return { type, status: "True", reason, message: listOf(troubled.map(({ node }) => node)) };
 }
 
 function asBefore(
@@ -173,12 +202,6 @@ function asBefore(
   { status, reason, message }: StatusCondition,
 ): NewCondition {
   return { type, status, reason: reason as NewCondition["reason"], message };
-}
-
-function listOf(all: readonly string[], count = all.length): string {
-  const names = all.slice(0, 10);
-  const more = count > names.length ? ` and ${count - names.length} more` : "";
-  return `${names.join(", ")}${more}`;
 }
 
 const words = ({ reason, message }: Summary) => ({ reason, message });

@@ -3,10 +3,11 @@
  * and Stalled come from one field, so they cannot both be True.
  */
 import type { StatusCondition, RegistryStatus } from "#api/global-pull-secret.ts";
-import type { View } from "#controller/rollout/facts.ts";
+import type { View, WaitingNode, WaitReason } from "#controller/rollout/facts.ts";
 import type { Progress } from "../rollout/step.ts";
 import type { ReadyReason, ReconcilingReason, StalledReason } from "#api/reasons.ts";
-import { troubles, type TroubleKind } from "./messages.ts";
+import { listOf, troubles, type TroubleKind } from "./messages.ts";
+import { isStuck, waitCounts } from "./nodes.ts";
 import type { ManagementState } from "../policy/policy.ts";
 import type { Removal } from "../withdrawal/withdrawal.ts";
 import type { SourceFacts, Versions } from "./sources.ts";
@@ -117,6 +118,12 @@ function ofStart({ stage }: StatusFacts): Summary | undefined {
 
 function ofNothing({ stage, managementState }: StatusFacts): Summary | undefined {
   if (stage.kind !== "nothing") return undefined;
+  const { leftBehind } = stage;
+  if (leftBehind.length > 0)
+    return settled(
+      "NodesLeftBehind",
+      `withdrawn, but not confirmed by every node, so these may keep the entries: ${listOf(leftBehind)}`,
+    );
   if (managementState === "Withdrawn")
     return settled("Withdrawn", "withdrawn: nothing of this product is left");
   return settled(
@@ -128,13 +135,14 @@ function ofNothing({ stage, managementState }: StatusFacts): Summary | undefined
 function ofRemoval(facts: StatusFacts): Summary | undefined {
   const { stage } = facts;
   if (stage.kind !== "removal") return undefined;
-  const { awaited, released } = stage.removal;
+  const { awaited, released, progress } = stage.removal;
   const held = stalledBy("overdue", "podsRefused")(facts);
   if (held !== undefined) return held;
-  if (awaited !== undefined && !released)
+  const isAway = ({ reason }: WaitingNode) => reason === "unreachable";
+  if (awaited !== undefined && !released && progress?.view?.waiting.every(isAway) === true)
     return settled(
       "NodesAwaited",
-      `every present node has removed the entries; waiting for the others until ${awaited.until}`,
+      `every node whose kubelet answers has removed the entries; waiting for the others until ${awaited.until}`,
     );
   return reconciling("Withdrawing", "withdrawn: the nodes are removing the entries");
 }
@@ -145,17 +153,19 @@ const isAwaited = ({ reason }: StatusFacts["sources"][number]) => reason === "Wi
 function ofPause(facts: StatusFacts): Summary | undefined {
   const { stage, managementState, specWaits, withdrawsAt, sources } = facts;
   if (managementState !== "Paused") return undefined;
-  const progress = stage.kind === "rollout" ? stage.progress : undefined;
-  const pending = progress?.view?.pending;
+  const view = stage.kind === "rollout" ? stage.progress.view : undefined;
+  const isRolling = view?.waiting.some(({ reason }) => reason === "paused") === true;
+  const isNewer = view?.pending !== "no" && view?.pending !== "template";
   const what = [
     ...(withdrawsAt !== undefined || sources.some(isAwaited) ? ["a withdrawal"] : []),
-    ...(pending !== "no" && pending !== "template" ? ["a change of the Secrets"] : []),
+    ...(isNewer ? ["a change of the Secrets"] : []),
+    ...(isRolling ? ["a rollout"] : []),
     ...(specWaits ? ["a change of spec"] : []),
   ];
   const waits = `${what.join(" and ")} ${what.length > 1 ? "wait" : "waits"}`;
   if (what.length > 0)
     return stalled("Paused", `paused: ${waits} for spec.managementState: Managed`);
-  if (progress === undefined || !isOut(progress)) return undefined;
+  if (stage.kind !== "rollout" || !isOut(stage.progress)) return undefined;
   return {
     next: "nobody",
     ready: "True",
@@ -180,65 +190,86 @@ function ofRollout(facts: StatusFacts): Summary | undefined {
   const { progress } = facts.stage;
   const { view, revision } = progress;
   if (view === undefined) return undefined;
-  // The content is on the nodes, but an agent is not up to date.
-  const upgradeSummary = isOut(progress) ? stalledBy("upgradeRefused")(facts) : undefined;
-  if (upgradeSummary !== undefined) return upgradeSummary;
+  // A rollout that nodes wait for does not continue, even if most nodes have the content.
+  const held = stalledBy("halted", "unguarded")(facts);
+  if (held !== undefined) return held;
   if (isOut(progress))
-    return hasNoNodes(progress)
+    return view.desired === 0
       ? settled("NoNodes", `revision ${revision} is ready for nodes; there are none`)
-      : settled("InForce", `revision ${revision} is on every node that can be served`);
+      : settled("InForce", inForceOn(progress, view));
   return (
-    stalledBy("podsRefused", "halted", "unserved", "upgradeRefused")(facts) ??
-    reconciling(reasonOf(progress, view), messageOf(progress, view))
+    (isStuck(progress, isPodsRefused(facts))
+      ? stalledBy("podsRefused", "unserved")(facts)
+      : undefined) ?? reconciling(reasonOf(view), messageOf(progress, view))
   );
 }
 
-function reasonOf({ desired }: Progress, view: View): ReconcilingReason {
-  const { counts, excused, pending, phase } = view;
+/** True if nodes have lacked an agent pod for so long that it is reported. */
+export const isPodsRefused = ({ troubles: activeTroubles }: StatusFacts): boolean =>
+  activeTroubles.some(({ kind }) => kind === "podsRefused");
+
+function reasonOf({ waiting, pending, phase }: View): ReconcilingReason {
   if (pending === "interval") return "RollingOutLater";
-  if (desired === 0 || counts.starting === desired) return "StartingAgents";
-  if (phase !== "canary") return "RollingOut";
-  const begins = counts.changing + counts.waiting + counts.starting > 0;
-  return begins || excused.length === 0 ? "OneNodeFirst" : "NodesOutOfReach";
+  if (pending === "flapping") return "SourceFlapping";
+  // If all nodes have the content, but the kubelet of none answers, no node waits.
+  if (waiting.every(({ reason }) => reason === "unreachable")) return "NodesOutOfReach";
+  if (waiting.every(({ reason }) => reason === "starting" || reason === "podless"))
+    return "StartingAgents";
+  return phase === "first" ? "OneNodeFirst" : "RollingOut";
 }
 
-function messageOf({ revision, desired }: Progress, { counts, phase, pending }: View): string {
-  const { current, changing, waiting, failed, excused } = counts;
-  const parts = [
-    `${current} of ${desired} nodes have revision ${revision}`,
-    ...(phase === "canary" ? ["one node goes first"] : []),
-    ...(changing > 0 ? [`${changing} changing`] : []),
-    ...(waiting > 0 ? [`${waiting} waiting`] : []),
-    ...(failed > 0 ? [`${failed} failed`] : []),
-    ...(excused > 0 ? [`${excused} left out`] : []),
-    ...(pending === "no" ? [] : [waitingFor(pending)]),
-  ];
-  return parts.join(", ");
+const messageOf = ({ revision }: Progress, view: View): string =>
+  [
+    `${view.current} of ${view.desired} nodes have revision ${revision}`,
+    ...waitTexts(view),
+    ...(view.pending === "no" ? [] : [pendingTexts[view.pending]]),
+  ].join(", ");
+
+function inForceOn({ revision }: Progress, view: View): string {
+  const { current, desired } = view;
+  return current === desired
+    ? `revision ${revision} is on every node`
+    : [`revision ${revision} is on ${current} of ${desired} nodes`, ...waitTexts(view)].join(", ");
 }
 
-const waitingFor = (pending: Exclude<View["pending"], "no">): string =>
-  pending === "template" ? "the new mode waits for the agents' DaemonSet" : "newer content waits";
+/** `2 at work`, for each reason for which nodes wait. */
+const waitTexts = (view: View): readonly string[] =>
+  [...waitCounts(view)].map(([reason, count]) => `${count} ${countedAs[reason]}`);
 
-/**
- * True when the published content is the wanted content, and every node that can be served has once
- * had it. Later changes of a node or its agent do not count.
- */
+const countedAs: Readonly<Record<WaitReason, string>> = {
+  podless: "without an agent pod",
+  starting: "starting their agents",
+  unreachable: "unreachable",
+  atWork: "at work",
+  silent: "silent",
+  failed: "failed",
+  refused: "unfit",
+  unguarded: "waiting for the admission policy",
+  paused: "paused",
+  halted: "held by the halt",
+  otherMode: "changing their mode",
+  controlPlane: "waiting for another control-plane node",
+  window: "waiting for a place",
+};
+
+const pendingTexts: Readonly<Record<Exclude<View["pending"], "no">, string>> = {
+  interval: "newer content waits for spec.rollout.minInterval",
+  paused: "newer content waits",
+  flapping: "newer content waits because the Secrets change too often",
+  template: "the new mode waits for the agents' DaemonSet",
+};
+
+/** True when the published content is the wanted content, and in force. */
 const isOut = (progress: Progress): boolean =>
   progress.view?.pending === "no" && isPublishedOut(progress);
 
-/**
- * True when the published content is on every node that can be served, even if newer content
- * waits. Nodes that joined after the promotion do not count, because they get the served content.
- */
-export const isPublishedOut = (progress: Progress): boolean => {
-  const { intent, revision, served, state } = progress;
-  const isAwaited = state.revision === revision && state.awaited >= 0;
-  const isOnNodes = served === revision && !isAwaited;
-  return intent === "apply" && revision > 0 && (isOnNodes || hasNoNodes(progress));
-};
-
-const hasNoNodes = ({ desired, isCounted, pods }: Progress): boolean =>
-  isCounted && desired === 0 && pods.length === 0;
+/** True when the published content is in force on the nodes, even if newer content waits. */
+export const isPublishedOut = ({ intent, revision, view }: Progress): boolean =>
+  intent === "apply" &&
+  revision > 0 &&
+  view !== undefined &&
+  view.phase !== "idle" &&
+  ((view.isReady && view.halt === undefined) || view.desired === 0);
 
 const settled = (reason: ReadyReason, message: string): Summary => ({
   next: "nobody",

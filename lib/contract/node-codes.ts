@@ -1,5 +1,5 @@
 /**
- * The reasons why the controller does not serve a node, if the node's agent reports none. Each
+ * The reasons why a node does not have the wanted content, if the node's agent reports none. Each
  * reason has one code, which is in status.failures. The plugin shows the action.
  */
 import type { Catalogue } from "./catalogue.ts";
@@ -11,15 +11,20 @@ export const catalogue = {
     "the node's kubelet does not answer",
     "on the node, see systemctl status kubelet and journalctl -u kubelet, and the agent's log with crictl; once the kubelet runs, the node is served again",
   ],
-  late: [
+  silent: [
     "GPS335",
-    "the node's agent did not answer in time",
-    "kubectl pull-secret nodes shows what it waits for; if its kubelet does not run, see systemctl status kubelet and journalctl -u kubelet on the node",
+    "the node was asked and did not answer in time",
+    "see the log of its agent's pod in kube-system; if that does not answer, see systemctl status kubelet and journalctl -u kubelet on the node",
   ],
   notStarted: [
     "GPS336",
     "the node's agent does not start",
     "kubectl describe its pod in kube-system; usually its image cannot be pulled, or no room is left on the node",
+  ],
+  leftBehind: [
+    "GPS307",
+    "the node has not confirmed the withdrawal and may keep the entries",
+    "remove them from the kubelet's config.json on the node, then kubectl delete nodepullsecret NODE -n kube-system",
   ],
   podless: [
     "GPS337",

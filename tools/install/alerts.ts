@@ -1,9 +1,10 @@
 /** The alerts of all programs, as one table, and the PrometheusRule of each program. */
 import type { ClusterStatus } from "#api/fleet-secret.ts";
+import { catalogue as nodeCodes } from "#contract/node-codes.ts";
 import { codesPage, helpOf } from "#contract/help.ts";
 import type { TroubleReason } from "#api/reasons.ts";
-import type { NodeState } from "#controller/rollout/facts.ts";
 import { catalogue } from "#controller/sources/problems.ts";
+import type { NodeState } from "#controller/status/gauges.ts";
 import { troubles, type TroubleKind } from "#controller/status/messages.ts";
 import type { Result } from "#tenants/metrics.ts";
 
@@ -149,9 +150,24 @@ const lasting: Readonly<Record<TroubleKind, Lasting>> = {
     "1m",
     "A rollout is halted",
     status(
-      "It lists failed nodes with their reasons. Repair them or correct the Secret, then run `kubectl pull-secret retry`.",
+      "It lists failed and silent nodes with their reasons. Repair them or correct the Secret, then run `kubectl pull-secret retry`.",
     ),
     codeOf("halted"),
+  ],
+  unguarded: [
+    "5m",
+    "The admission policy of the agents' reports is missing",
+    run(
+      "kubectl get validatingadmissionpolicies,validatingadmissionpolicybindings global-pull-secret-nodes",
+      "Install the manifests again.",
+    ),
+    codeOf("unguarded"),
+  ],
+  flapping: [
+    "15m",
+    "The Secrets change too often",
+    status("The first line names the Secrets and the programs that write them. Stop one of them."),
+    codeOf("flapping"),
   ],
   failed: [
     "15m",
@@ -160,12 +176,6 @@ const lasting: Readonly<Record<TroubleKind, Lasting>> = {
       "It lists failed nodes with their reasons. Repair them, then run `kubectl pull-secret retry`.",
     ),
     codeOf("failed"),
-  ],
-  upgradeRefused: [
-    "15m",
-    "Older agents' pods cannot be replaced",
-    status("The first line quotes the refusal. Let the controller delete these pods."),
-    codeOf("upgradeRefused"),
   ],
   unserved: [
     "5m",
@@ -184,6 +194,12 @@ const lasting: Readonly<Record<TroubleKind, Lasting>> = {
     "A withdrawal waits for nodes that are away",
     status("It names the nodes. Wait until they return, or delete them."),
     codeOf("awaited"),
+  ],
+  leftBehind: [
+    "1h",
+    "Nodes may keep withdrawn entries",
+    status("It names the nodes. Remove the entries there, then delete their NodePullSecrets."),
+    helpOf(nodeCodes.leftBehind[0]),
   ],
 };
 
@@ -204,7 +220,14 @@ const ofTroubles = Object.entries(lasting).map(([kind, row]): Alert => {
 
 // The type ensures that these states exist, because an alert for a state that no program sets would
 // never fire.
-const leftOut: readonly NodeState[] = ["failed", "excused"];
+const leftOut: readonly NodeState[] = [
+  "Failed",
+  "Silent",
+  "Unfit",
+  "Unreachable",
+  "AgentStarting",
+  "NoAgentPod",
+];
 const fleetClusters = (state: ClusterStatus["state"]): string =>
   `max by (object, state) (${metric("fleet_clusters", `state="${state}"`)}) > 0`;
 const ofFleet = (then: string): string =>
@@ -236,7 +259,7 @@ export const alerts: readonly Alert[] = [
     severity: "warning",
     summary: "A rollout takes more than two hours",
     description: run(
-      "kubectl pull-secret nodes --not-ready",
+      "kubectl pull-secret nodes --waiting",
       "It shows the nodes that the rollout waits for. With a higher spec.rollout.maxUnavailable more nodes change at once.",
     ),
     runbook: "docs/use/troubleshoot.md#the-secret-is-there-but-nothing-happens",

@@ -1,16 +1,12 @@
 /** docs/reference/metrics.md: metrics and alerts. */
-import type { NodeState } from "#controller/rollout/facts.ts";
+import { waitReasons } from "#api/reasons.ts";
+import type { NodeState } from "#controller/status/gauges.ts";
 import { alerts } from "#tools/install/alerts.ts";
 import { table, type Row } from "./markdown.ts";
 
 const states: Readonly<Record<NodeState, string>> = {
-  current: "has proved the revision",
-  changing: "has a grant for the revision and has not proved it, or its grant is being revoked",
-  waiting: "will be granted the revision",
-  starting: "its agent is starting",
-  failed: "the revision failed or took too long there, or the node went away during its change",
-  excused:
-    "cannot be served, so no rollout waits for it: away, not started, not Ready, unfit, or its grant is refused by admission",
+  Updated: "The agent reported that the revision is in force, or confirmed its removal.",
+  ...waitReasons,
 };
 
 /** The page of metrics, alerts and the dashboard. */
@@ -39,20 +35,19 @@ ${table(
       "absent",
     ],
     ["a rollout is under way", "N", "0", "1 or 0", "present", "present"],
-    ["a rollout is complete", "N", "1", "1 or 0", "present", "present"],
+    ["the revision is in force", "N", "1", "1 or 0", "present", "present"],
     ["a withdrawal is under way", "N", "absent", "absent", "present", "present"],
     ["objects are deleted", "N", "absent", "absent", "absent", "absent"],
   ],
 )}
 
-\`source_accepted{source}\` exists for \`additional\` while the Secret exists, and for \`original\` if one is configured. \`credential_expiry_timestamp_seconds{source}\` exists if a credential of the source has an expiry: a JWT, or a token of Amazon ECR. \`nodes_desired\` and
-\`nodes_available\` are the DaemonSet's own totals. \`nodes_updated\` counts nodes that have proved the revision. Other metrics: \`reconcile_total{result}\`,
+\`source_accepted{source}\` exists for \`additional\` while the Secret exists, and for \`original\` if one is configured. \`credential_expiry_timestamp_seconds{source}\` exists if a credential of the source has an expiry: a JWT, or a token of Amazon ECR. \`nodes_desired\` counts the Nodes that the DaemonSet serves, \`nodes_available\` is the DaemonSet's own total, and \`nodes_updated\` counts nodes that have proved the revision. Other metrics: \`reconcile_total{result}\`,
 \`reconcile_duration_seconds\`, \`last_success_timestamp_seconds\`, \`api_requests_total{method,status}\`, \`events_total{reason}\`, \`events_dropped_total\`,
 \`build_info{version}\`, and \`leader\`, 1 in the controller that holds the Lease.
 
 ## Nodes by state
 
-\`nodes{state}\` counts the agents' pods by the state of the published revision on their nodes. All six states exist once the pods have been read.
+\`nodes{state}\` counts each node once: it has the published revision, or it waits for the first reason that applies. The reasons are those of \`status.nodes.waiting\`. All states exist once the nodes have been read.
 
 ${table(
   ["state", "meaning"],

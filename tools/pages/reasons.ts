@@ -44,6 +44,13 @@ These are in \`status.sources[].reason\`.
 
 ${named("reason", reasons.sourceReasons)}
 
+## Why a node waits
+
+These are in \`status.nodes.waiting[].reason\`, and \`kubectl pull-secret nodes\` shows them. Of several
+reasons, the first in this table counts.
+
+${named("reason", reasons.waitReasons)}
+
 ## News
 
 Each Event appears once, on \`additional-pull-secret\`.

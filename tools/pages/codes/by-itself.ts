@@ -26,9 +26,10 @@ export const ofPrograms: Readonly<Record<string, string>> = {
     "The plugin makes the requested change. The controller compares it with the original later.",
   GPS304: "The controller does not touch that object, and checks again.",
   GPS305:
-    "The controller grants the revision to no other node and withdraws unproved grants. It does not retry by itself.",
+    "The controller asks no further node, and new nodes get the revision that was served before. Nodes that are at work end their change. The halt ends with newer content, with a retry, or when enough silent nodes answer. Removals continue.",
   GPS306: "The controller keeps waiting.",
-  GPS307: "The controller has deleted its objects. It does not check these nodes again.",
+  GPS307:
+    "The controller has deleted its other objects. The node's NodePullSecret stays, and status names the node, until the Node or this object is deleted.",
   GPS308: "The controller publishes nothing new. The content in force stays.",
   GPS309: "The controller reads the source again.",
   GPS310: "If the source was in force, its entries stay for the grace period and are then removed.",
@@ -42,17 +43,19 @@ export const ofPrograms: Readonly<Record<string, string>> = {
   GPS324:
     "Nodes remove the entries when they come back. The controller waits until the time in the message.",
   GPS325: again,
-  GPS327: "The rollout begins when one node can be served.",
+  GPS327: "The rollout continues when another node can be served.",
   GPS328:
-    "The controller grants each node the revision again ten minutes after its agent is Ready. Each further failure doubles this pause, up to six hours.",
-  GPS329: "The controller asks again.",
+    "The node keeps its former content. It is asked again after a retry, or with newer content.",
   GPS334:
-    "No rollout waits for the node. When its kubelet answers again, the controller grants the node the revision, at the latest ten minutes after its agent is Ready. A node that went away during its change counts as failed (GPS328).",
+    "No other node waits for it. The controller asks the node as soon as its kubelet answers again.",
   GPS335:
-    "The node counts as failed. The controller grants the revision again, as GPS328 explains.",
-  GPS336: "No rollout waits for the node. The kubelet keeps trying to start the agent.",
+    "No other node waits for it, and its place is given to another node. Its answer counts whenever it comes. Too many silent nodes halt the rollout (GPS305).",
+  GPS336: "No other node waits for it. The kubelet keeps trying to start the agent.",
   GPS337:
-    "No rollout waits for the node. The DaemonSet controller creates the pod as soon as it is allowed to.",
+    "No other node waits for it. The DaemonSet controller creates the pod as soon as it is allowed to.",
+  GPS338: "The controller asks no node for a change until the policy exists. Removals continue.",
+  GPS339:
+    "Six contents are published at once, then one every ten minutes. Content that removes a registry does not wait.",
   GPS433: "Nothing is placed in a cluster.",
   GPS434: "The older object serves the cluster; this object does not touch the cluster.",
   GPS436: "The cluster is served as soon as its kubeconfig exists.",

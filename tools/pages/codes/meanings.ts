@@ -4,10 +4,8 @@
  */
 export const meanings: Readonly<Record<string, string>> = {
   GPS305:
-    "The rollout has halted: the revision failed on more nodes than `spec.rollout.maxFailures` allows.",
+    "The rollout is halted. The revision failed on more nodes than `spec.rollout.maxFailures` allows, or too many nodes did not answer: the second node while none has proved the revision, later more than two and a tenth of the nodes that have.",
   GPS306: "The removal has made no progress for some time.",
-  GPS307:
-    "The removal is complete, but some nodes could not be reached and might still have the entries.",
   GPS320: "Some nodes have no agent, because its pod cannot be created.",
   GPS321:
     "The API server refuses a request of the controller. If the refusal names labels or annotations, [your admission changes them](../use/install.md#labels-and-annotations).",
@@ -15,11 +13,11 @@ export const meanings: Readonly<Record<string, string>> = {
   GPS324: "The removal waits for nodes that are away and might still have the entries.",
   GPS325: "The API server does not answer the controller.",
   GPS326: "Another client keeps reverting the controller's writes.",
-  GPS327: "The rollout cannot begin, because no node can be served.",
-  GPS328: "The revision failed on some nodes, but it is in force on the others.",
-  GPS329:
-    "The API server refuses to delete older pods of agents, so these agents are not upgraded.",
+  GPS327: "The rollout waits, because no other node can be served.",
+  GPS328: "The revision failed on some nodes, and the rollout continues on the others.",
   GPS330: "The spec of GlobalPullSecret `cluster` exceeds a limit that the installer set.",
+  GPS339:
+    "A source's Secret changes so often that newer content is published only once in ten minutes. The message names the Secrets, and the programs that wrote them within the last ten minutes.",
   GPS432: "The source Secret is not a valid pull secret.",
   GPS438: "The cluster cannot be reached.",
   GPS439: "The cluster's API server refuses a write of the target.",

@@ -13,10 +13,9 @@ import { fieldManager, statusManager } from "#kube/client/ownership.ts";
 import { globalPullSecretPath } from "#kube/client/paths.ts";
 import type { Outcome } from "./status/outcome.ts";
 import { publisher } from "./status/publish.ts";
-import { noMemory } from "./rollout/facts.ts";
 import { Admitted } from "#kube/apply/admission.ts";
-import { NodeListTimer } from "./rollout/nodes.ts";
-import { Repairs } from "./rollout/write.ts";
+import { Guard } from "./rollout/guard.ts";
+import { type Followed, Repairs } from "./rollout/write.ts";
 import { unchangedClock, type RemovalContext } from "./withdrawal/withdrawal.ts";
 import type { Extras } from "./sources/extras.ts";
 import type { OriginalPlace } from "./sources/snapshot.ts";
@@ -31,7 +30,7 @@ type Open = Readonly<{
   extras: Reconciler["extras"];
   /** The objects that another client keeps changing. */
   contests: () => readonly ContestedObject[];
-  pods: Reconciler["pods"];
+  followed: Followed;
   /** A clock that never goes back, to measure durations. `now` reads the API server's clock. */
   seconds: () => number;
   now: () => Date;
@@ -42,7 +41,7 @@ type Open = Readonly<{
  * image.
  */
 export function assembleReconciler(
-  { log, metrics, live, cluster, original, extras, contests, pods, seconds, now }: Open,
+  { log, metrics, live, cluster, original, extras, contests, followed, seconds, now }: Open,
   run: AgentImage,
 ): (policyReading: PolicyReading) => Reconciler {
   const admitted = new Admitted({
@@ -72,10 +71,10 @@ export function assembleReconciler(
     extras,
     admitted,
     now,
-    pods,
-    memory: { grants: noMemory },
+    ...followed,
     repairs: new Repairs(),
-    nodeListTimer: new NodeListTimer(),
+    guard: new Guard(),
+    ended: { revision: undefined },
     times: () => ({ steady: seconds(), api: now().getTime() / 1000 }),
     unchangedSeconds: unchangedClock(seconds),
     platform: platformClock(live, seconds),

@@ -28,7 +28,8 @@ import { openOriginal } from "./sources/original.ts";
 import { collections } from "#kube/client/paths.ts";
 import { wantedOf } from "./objects/global-secret.ts";
 import { assembleReconciler } from "./assembly.ts";
-import { agentsSelector, keepPod } from "./rollout/pods.ts";
+import { nodesOf } from "./objects/agent.ts";
+import { agentsSelector, keepNode, keepObject, keepPod } from "./rollout/objects.ts";
 import { reconcile } from "./reconcile.ts";
 import { policyReader } from "./policy-reader.ts";
 import type { WatchTarget } from "#kube/watch/watch.ts";
@@ -72,7 +73,9 @@ export function openController(config: ControllerConfig, around: Around): Served
   const original = openOriginal(config, home, asked, log);
   const cluster = cached(live, [...here, policyHere]);
   const pods = new CollectionInformer(keepPod);
-  const observed = { original, pods, contests: listContests };
+  const objects = new CollectionInformer(keepObject);
+  const nodes = new CollectionInformer(keepNode);
+  const observed = { original, followed: { pods, objects, nodes }, contests: listContests };
   const open = { log, metrics, live, cluster, ...observed, seconds, now };
   const policy = policyReader({ cluster, installed: config.installed, log, seconds });
 
@@ -129,15 +132,31 @@ export function openController(config: ControllerConfig, around: Around): Served
         signal,
       });
       reconcilerOf = assembleReconciler({ ...open, extras }, image);
-      // A standby does not need the pods, and listing 5,000 of them takes 50 MB.
+      // A standby needs none of these. Listing 5,000 pods takes 50 MB.
+      const following = { cluster: live, hint: loop.hint, signal };
+      const failed = (what: string) =>
+        warnOf(log, `${what} cannot be followed; it will be retried`);
       void followCollection({
-        cluster: live,
+        ...following,
         path: collections.pods,
         query: { labelSelector: agentsSelector },
         informer: pods,
-        hint: loop.hint,
-        failed: warnOf(log, "the agents' pods cannot be followed; it will be retried"),
-        signal,
+        failed: failed("the agents' pods"),
+      });
+      void followCollection({
+        ...following,
+        path: collections.nodePullSecrets,
+        query: {},
+        informer: objects,
+        failed: failed("the NodePullSecrets"),
+      });
+      void followCollection({
+        ...following,
+        path: collections.nodes,
+        query: { labelSelector: nodesOf(config.installed.agent) },
+        as: "metadata",
+        informer: nodes,
+        failed: failed("the Nodes"),
       });
       await loop.until(signal);
     },

@@ -22,7 +22,7 @@ import type { Admitted } from "#kube/apply/admission.ts";
 import type { Outcome } from "./status/outcome.ts";
 import { accept, noSourceApplies, type SourcesVerdict } from "./sources/accept.ts";
 import { keptOf, sincesOf, withdrawals, type Withdrawal } from "./withdrawal/grace.ts";
-import { remove, deletesNext } from "./withdrawal/remove.ts";
+import { remove, deletesNext, leftBehindIn } from "./withdrawal/remove.ts";
 
 export async function reconcile(reconciler: Reconciler): Promise<Again | undefined> {
   const outcome: Outcome = { policy: reconciler.policyReading };
@@ -50,7 +50,7 @@ async function run(reconciler: Reconciler, outcome: Outcome): Promise<Again | un
   const remembered = knownOf(snapshot);
   const inputs = inputsOf(snapshot, reconciler);
   if (isAbsent(snapshot, reconciler) && ownedOf(snapshot).length === foreignOf(snapshot).length) {
-    outcome.stage = { kind: "nothing" };
+    outcome.stage = { kind: "nothing", leftBehind: leftBehindIn(reconciler) };
     if (inputs.some(({ core }) => !core))
       outcome.verdict = accept({ inputs, ...remembered }, policy.merge);
     return undefined;

@@ -35,7 +35,7 @@ export function affinityOf({ pod }: Agent): V1Affinity | undefined {
 }
 
 /** The label selector of the nodes that have agents. */
-export function nodesOf({ pod }: Agent): string {
+export function nodesOf({ pod }: Pick<Agent, "pod">): string {
   return [`${linux.label}=${linux.value}`, pod.nodes.text].filter(Boolean).join(",");
 }
 

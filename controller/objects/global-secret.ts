@@ -3,6 +3,7 @@ import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
 import { randomBytes } from "node:crypto";
 import { digestOf, saltLength } from "#pullsecret/merge/digest.ts";
+import { imagesOf } from "#pullsecret/registry/key.ts";
 import {
   type PublishedMode,
   publishedModes,
@@ -38,7 +39,7 @@ export type Published = Numbered &
   }>;
 
 /**
- * The digest of the content. A grant contains this digest and the revision. Empty if there is no
+ * The digest of the content. An order contains this digest and the revision. Empty if there is no
  * salt.
  */
 export function contentDigest({
@@ -129,6 +130,47 @@ export type Declared = Readonly<{
   served: Numbered | "nothing";
   publishedAt: number;
 }>;
+
+/**
+ * The images that each registry of a document serves (registry/key.ts), by the registry's key. A
+ * malformed document has none.
+ */
+function imagesIn(document: string): ReadonlyMap<string, string> {
+  try {
+    const { auths } = JSON.parse(document) as { auths?: object };
+    return new Map(Object.keys(auths ?? {}).map((registry) => [registry, imagesOf(registry)]));
+  } catch {
+    return new Map();
+  }
+}
+
+/** The registries of this content that serve images for which the other document has no entry. */
+function otherRegistries({ document }: Numbered, other: string): readonly string[] {
+  const remaining = new Set(imagesIn(other).values());
+  return [...imagesIn(document)].flatMap(([registry, images]) =>
+    remaining.has(images) ? [] : [registry],
+  );
+}
+
+/** True if the content has a registry that the other document lacks, however it is spelled. */
+export const hasOtherRegistries = (content: Numbered, other: string): boolean =>
+  otherRegistries(content, other).length > 0;
+
+/**
+ * The served content without the registries that newer content lacks. It keeps its revision. Its
+ * digest changes with the document.
+ */
+export function withoutRemoved(content: Numbered, newer: string): Numbered {
+  const removed = otherRegistries(content, newer);
+  if (removed.length === 0) return content;
+  const document = JSON.parse(content.document) as { auths: Record<string, unknown> };
+  const sources = suppliersIn(content);
+  for (const registry of removed) {
+    delete document.auths[registry];
+    delete sources[registry];
+  }
+  return { ...content, document: JSON.stringify(document), sources: JSON.stringify(sources) };
+}
 
 /** The declared Secret. It always has all keys, because the agents' volume names each of them. */
 export function globalSecret({ newest, mode, served, publishedAt }: Declared): V1Secret {

@@ -147,7 +147,8 @@ export type Snapshot = Readonly<{
 
 /**
  * One write. The caller executes the writes in order. Each depends on the version that was read. If
- * a write of the Secret, the state or the template fails, the caller skips all later writes.
+ * a write of the Secret or the state fails, the caller skips all later writes. A template that the
+ * API server refuses stops no other write.
  */
 export type Action =
   | Readonly<{

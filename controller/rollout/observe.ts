@@ -6,15 +6,22 @@ import { fieldsOf } from "#contract/fields.ts";
 import type { V1DaemonSet } from "@kubernetes/client-node";
 import { digestOf } from "#pullsecret/merge/digest.ts";
 import { type PublishedMode, publishedMode, type RevisionContent } from "#contract/names.ts";
+import { isRevision } from "#contract/order.ts";
 import {
-  type NodesRead,
+  burst,
+  mostListed,
+  type NodeFacts,
   type SecretFacts,
   type Snapshot,
-  mostListed,
   stateOf,
   type StateFacts,
 } from "./facts.ts";
-import { contentDigest, isEdited, type Published } from "#controller/objects/global-secret.ts";
+import {
+  contentDigest,
+  hasOtherRegistries,
+  isEdited,
+  type Published,
+} from "#controller/objects/global-secret.ts";
 import type { Agent } from "#controller/objects/agent.ts";
 import { templateDigest } from "#controller/objects/daemonset.ts";
 import { readState } from "#controller/objects/state.ts";
@@ -22,15 +29,29 @@ import type { Policy } from "#controller/policy/policy.ts";
 import type { Snapshot as Objects } from "#controller/sources/snapshot.ts";
 import type { WantedContent } from "#controller/sources/accept.ts";
 import type { RolloutContext } from "./write.ts";
-import { modeOf, templateOf, type AgentPod } from "./pods.ts";
+import {
+  type AgentPod,
+  modeOf,
+  type NodeMetadata,
+  type NodeObject,
+  templateOf,
+} from "./objects.ts";
 import { createHash } from "node:crypto";
 
+/** By the names of the pods, and of the Nodes. */
+export type Kept = Readonly<{
+  pods: ReadonlyMap<string, AgentPod>;
+  objects: ReadonlyMap<string, NodeObject>;
+  nodes: ReadonlyMap<string, NodeMetadata>;
+}>;
+
 export type Observed = Readonly<{
+  now: number;
   objects: Pick<Objects, "global" | "state" | "daemonSet">;
   published: Published | undefined;
   target: WantedContent;
-  pods: Iterable<AgentPod>;
-  nodes: NodesRead;
+  kept: Kept;
+  isGuarded: boolean;
   /**
    * Whether a write of the declared DaemonSet would change the live DaemonSet. `refused`: the API
    * server refuses the write, so the live DaemonSet counts as current.
@@ -41,39 +62,82 @@ export type Observed = Readonly<{
 
 export function factsOf(
   { agent, policy }: Pick<RolloutContext, "agent" | "policy">,
-  { objects, published, target, pods, nodes, drift, retry }: Observed,
+  { now, objects, published, target, kept, isGuarded, drift, retry }: Observed,
 ): Snapshot {
   const { global, daemonSet } = objects;
-  const { accepted, rollout } = readState(objects.state);
-  const live = templateOf(daemonSet?.spec?.template.metadata?.annotations);
-  const remain = Object.keys(accepted);
+  const { rollout } = readState(objects.state);
   // An edited Secret counts as absent, because agents might have content that was never published
   // under its revision.
   const intact = isEdited(global) ? undefined : published;
-  const served = intact?.served === "nothing" ? undefined : intact?.served;
-  const { desiredNumberScheduled: desired = 0 } = daemonSet?.status ?? {};
+  const secret = intact && secretFacts(intact, publishedMode(agent.delivery));
+  const digest = intact === undefined ? "" : digestWith(intact.salt, target);
   return {
-    secret: intact && secretFacts(intact, publishedMode(agent.delivery)),
+    now,
+    secret,
     state: readRollout(rollout),
     template: templateFacts(daemonSet, agent, { drift, isNeeded: target.intent === "release" }),
-    pods: Array.from(pods, (pod) => ({ ...pod, isCurrent: pod.template === live })),
-    nodes,
-    desired,
+    ...nodeFacts(kept, templateOf(daemonSet?.spec?.template.metadata?.annotations)),
     target: {
       intent: target.intent === "release" ? "release" : "apply",
-      digest: intact === undefined ? "" : digestWith(intact.salt, target),
+      digest,
       isKnown: contentIn(rollout) === contentHash(target),
       mode: publishedMode(agent.delivery),
-      withdraws: {
-        newest: withdrawsSource(intact?.sources, target.sources, remain),
-        served: withdrawsSource(served?.sources, target.sources, remain),
-      },
+      removes: digest !== secret?.digest && removesRegistry(intact, target),
     },
-    policy: grantPolicy(policy, desired),
+    policy: rolloutPolicy(policy, kept.nodes.size),
     isPaused: policy.managementState === "Paused",
+    isGuarded,
     retry,
   };
 }
+
+/** True if the newest or the served content has a registry that the wanted content lacks. */
+function removesRegistry(published: Published | undefined, { document }: WantedContent): boolean {
+  if (published === undefined) return false;
+  const { served } = published;
+  return (
+    hasOtherRegistries(published, document) ||
+    (served !== "nothing" && hasOtherRegistries(served, document))
+  );
+}
+
+/** Joins each Node with its pod and its NodePullSecret. `template`: of the present DaemonSet. */
+function nodeFacts(
+  { pods, objects, nodes }: Kept,
+  template: string,
+): Pick<Snapshot, "nodes" | "orphans"> {
+  const podByNode = new Map<string, AgentPod>();
+  for (const pod of pods.values()) {
+    const other = podByNode.get(pod.node);
+    if (other === undefined || isNewer(pod, other)) podByNode.set(pod.node, pod);
+  }
+  const factsOfNode = (node: NodeMetadata): NodeFacts => {
+    const pod = podByNode.get(node.name);
+    const object = objects.get(node.name);
+    return {
+      ...node,
+      pod: pod && { ...pod, isCurrent: pod.template === template },
+      object: object && isOf(object, node) ? object : undefined,
+    };
+  };
+  return {
+    nodes: Array.from(nodes.values(), factsOfNode),
+    orphans: [...objects.values()]
+      .filter((object) => !isOf(object, nodes.get(object.name)))
+      .map((object) => ({ name: object.name, uid: object.nodeUid, object })),
+  };
+}
+
+/** True if this pod of a node counts, and not the other one. */
+const isNewer = (pod: AgentPod, other: AgentPod): boolean =>
+  pod.isDeleting === other.isDeleting ? pod.created > other.created : other.isDeleting;
+
+/**
+ * True for the NodePullSecret of this Node, and not of an earlier Node with the same name. Without
+ * an owner, the name alone counts.
+ */
+const isOf = ({ nodeUid }: NodeObject, node: NodeMetadata | undefined): boolean =>
+  node !== undefined && (nodeUid === "" || nodeUid === node.uid);
 
 /**
  * The facts about the template. `isNeeded`: the agents must run, so the controller must write a
@@ -84,12 +148,20 @@ function templateFacts(
   agent: Agent,
   { drift, isNeeded }: Readonly<{ drift: Observed["drift"]; isNeeded: boolean }>,
 ): Snapshot["template"] {
-  if (live === undefined) return isNeeded ? { isCurrent: false, mode: undefined } : undefined;
+  if (live === undefined)
+    return isNeeded ? { isCurrent: false, mode: undefined, maxUnavailable: 1 } : undefined;
   return {
     isCurrent:
       drift === "refused" || (drift === "none" && declaredDigest(live) === templateDigest(agent)),
     mode: modeOf(live.spec?.template.metadata?.annotations),
+    maxUnavailable: maxUnavailableOf(live),
   };
+}
+
+/** How many pods a rolling update replaces at a time. If someone wrote another form, that is drift. */
+export function maxUnavailableOf({ spec }: V1DaemonSet): number {
+  const { maxUnavailable } = spec?.updateStrategy?.rollingUpdate ?? {};
+  return typeof maxUnavailable === "number" ? maxUnavailable : 1;
 }
 
 /** The digest of the template, not including the time of a `kubectl rollout restart`. */
@@ -106,7 +178,7 @@ function secretFacts(published: Published, mode: PublishedMode): SecretFacts {
     digest: contentDigest(published),
     mode: published.mode ?? mode,
     intent: intent === "release" ? "release" : "apply",
-    served: served === undefined || served === "nothing" ? 0 : served.revision,
+    served: served === "nothing" ? 0 : served.revision,
     publishedAt,
   };
 }
@@ -126,7 +198,7 @@ export function failuresAllowed(most: number | string, desired: number): number 
   return typeof most === "number" ? most : Math.floor((Number.parseInt(most, 10) * desired) / 100);
 }
 
-function grantPolicy(
+function rolloutPolicy(
   { rollout, withdrawal }: Pick<Policy, "rollout" | "withdrawal">,
   desired: number,
 ): Snapshot["policy"] {
@@ -140,49 +212,26 @@ function grantPolicy(
   };
 }
 
-/**
- * True when a source supplied a registry before, supplies none now, and is not among the sources
- * that `remain`. (A source whose entries another source overrides has withdrawn nothing.) Both
- * texts are JSON, registry → source, as in global-pull-secret. A malformed text supplies nothing.
- */
-export function withdrawsSource(
-  before: string | undefined,
-  after: string | undefined,
-  remain: readonly string[],
-): boolean {
-  const remainingSources = new Set<unknown>([...suppliers(after), ...remain]);
-  return [...suppliers(before)].some((source) => !remainingSources.has(source));
-}
-
-function suppliers(sources: string | undefined): ReadonlySet<unknown> {
-  try {
-    return new Set(Object.values(JSON.parse(sources ?? "{}") as object));
-  } catch {
-    return new Set();
-  }
-}
-
 /** Reads the rollout's state. Malformed fields read as empty. */
 export function readRollout(value: unknown): StateFacts {
   const fields: Partial<Record<keyof StateFacts, unknown>> = fieldsOf(value);
-  const retry = typeof fields.retry === "string" ? fields.retry : "";
-  const none = stateOf(0, { retry, replaced: namesOf(fields.replaced) });
-  if (!Number.isSafeInteger(fields.revision) || (fields.revision as number) < 0) return none;
+  const lasting = {
+    retry: typeof fields.retry === "string" ? fields.retry : "",
+    published: numbersOf(fields.published).slice(-burst),
+    served: fields.served === true,
+  };
+  if (!isRevision(fields.revision)) return stateOf(0, 0, lasting);
   return {
-    ...none,
-    revision: fields.revision as number,
-    word: fields.word === true,
-    base: timeOf(fields.base),
-    awaited: timeOf(fields.awaited),
-    canary: readCanary(fields.canary),
-    halted: fields.halted === true,
-    failed: namesOf(fields.failed),
-    lost: namesOf(fields.lost),
+    ...stateOf(fields.revision, numbersOf([fields.since])[0] ?? 0, lasting),
+    proved: fields.proved === true,
+    asked: uidsOf(fields.asked),
+    failed: uidsOf(fields.failed),
+    lost: uidsOf(fields.lost),
   };
 }
 
-const timeOf = (value: unknown): number =>
-  typeof value === "number" && Number.isFinite(value) ? value : -1;
+const numbersOf = (value: unknown): readonly number[] =>
+  Array.isArray(value) ? value.filter((item): item is number => Number.isFinite(item)) : [];
 
 /**
  * A hash to recognize content after its Secret was lost. The hash has no salt, because the state
@@ -196,14 +245,9 @@ export const contentHash = ({ intent, sources, document }: RevisionContent): str
 /** The hash of the content that was published when this state was written. Undefined if unknown. */
 const contentIn = (value: unknown): unknown => fieldsOf(value)["content"];
 
-function readCanary(value: unknown): StateFacts["canary"] {
-  const { node, uid } = fieldsOf(value);
-  return typeof node === "string" && typeof uid === "string" ? { node, uid } : undefined;
-}
-
-const namesOf = (value: unknown): readonly string[] =>
+const uidsOf = (value: unknown): readonly string[] =>
   Array.isArray(value)
-    ? value.filter((name): name is string => typeof name === "string").slice(0, mostListed)
+    ? value.filter((uid): uid is string => typeof uid === "string").slice(0, mostListed)
     : [];
 
 /**

@@ -1,19 +1,19 @@
 /**
  * One step of the rollout: observe, decide and write, until a decision has nothing more to write.
- * Writes Secret, ServiceAccount, Role, RoleBinding and DaemonSet, in this order, then grants on the
- * agents' pods.
+ * Writes Secret, ServiceAccount, Role, RoleBinding and DaemonSet, in this order, then the nodes'
+ * NodePullSecrets.
  */
-import type { KubernetesObject, V1DaemonSet, V1Secret } from "@kubernetes/client-node";
+import type { KubernetesObject, V1Secret } from "@kubernetes/client-node";
 import { publishedMode, retryAnnotation } from "#contract/names.ts";
-import type { Action, Decision, View, StateFacts } from "./facts.ts";
-import { decide, publishUnseen } from "./decide.ts";
+import type { Action, Decision, NodeFacts, View, StateFacts } from "./facts.ts";
+import { decide } from "./decide.ts";
 import { daemonSet, role, roleBinding, serviceAccount } from "#controller/objects/daemonset.ts";
-import { recall, remember } from "#controller/objects/annotations.ts";
 import {
   globalSecret,
   isEdited,
   newSalt,
   readPublished,
+  withoutRemoved,
   type Declared,
   type Published,
 } from "#controller/objects/global-secret.ts";
@@ -22,10 +22,15 @@ import type { WantedContent } from "#controller/sources/accept.ts";
 import type { Snapshot } from "#controller/sources/snapshot.ts";
 import { ensure, isDrifted } from "#kube/apply/ensure.ts";
 import { owned } from "#kube/client/paths.ts";
-import { type RolloutContext, forgetUnsent, isPodAction, writePods } from "./write.ts";
-import { factsOf, type Observed, contentHash, readRollout, retryOf } from "./observe.ts";
-import { lacksNodes, noNodes, readNodes } from "./nodes.ts";
-import type { AgentPod } from "./pods.ts";
+import { isObjectAction, type ObjectAction, type RolloutContext, writeObjects } from "./write.ts";
+import {
+  contentHash,
+  factsOf,
+  maxUnavailableOf,
+  type Observed,
+  readRollout,
+  retryOf,
+} from "./observe.ts";
 
 export type Progress = Readonly<{
   /** Undefined before the agents' pods, the NodePullSecrets and the Nodes have been read once. */
@@ -64,7 +69,7 @@ export type Progress = Readonly<{
 }>;
 
 /**
- * The most decisions in one step. Four are enough for a publication, its grants, and the writes
+ * The most decisions in one step. Four are enough for a publication, its orders, and the writes
  * that follow. More decisions would only delay status and Events.
  */
 const mostDecisions = 4;
@@ -80,20 +85,16 @@ export async function takeStep(
   return step.progress();
 }
 
-type Drift = Observed["drift"];
-
 class Step {
   readonly #context: RolloutContext;
   readonly #wanted: WantedContent;
   readonly #retry: string;
   #objects: Snapshot;
   #published: Published | undefined;
-  #decision: Decision | undefined;
   #state: StateFacts;
-  #ended = false;
-  /** True if the wanted content is not published and the pods have not been read. */
-  #waits = false;
-  #completed: Progress["completed"];
+  #decision: Decision | undefined;
+  #nodes: readonly NodeFacts[] = [];
+  #leftBehind: Progress["leftBehind"];
 
   constructor(context: RolloutContext, snapshot: Snapshot, target: WantedContent) {
     this.#context = context;
@@ -116,148 +117,121 @@ class Step {
 
   /** Decides once and writes the result. Returns true if the next decision can follow at once. */
   async advance(): Promise<boolean> {
-    const { cluster, agent, pods, memory, nodeListTimer, times } = this.#context;
-    const { synced, items } = pods.view;
-    const { daemonSet: live } = this.#objects;
-    const declared = daemonSet(agent, live);
-    const observed = {
+    const { cluster, guard, times, pods, objects, nodes } = this.#context;
+    const views = { pods: pods.view, objects: objects.view, nodes: nodes.view };
+    const { steady, api: now } = times();
+    const facts = factsOf(this.#context, {
+      now,
       objects: this.#objects,
       published: this.#published,
       target: this.#wanted,
-      pods: items.values(),
-      drift: synced ? await this.#drift(live, declared) : "none",
+      kept: { pods: views.pods.items, objects: views.objects.items, nodes: views.nodes.items },
+      isGuarded: await guard.isGuarded(cluster, steady),
+      drift: await this.#drift(),
       retry: this.#retry,
-    } as const;
-    const facts = factsOf(this.#context, { ...observed, nodes: noNodes });
-    if (!synced) {
-      const actions = publishUnseen(facts);
-      await this.#write(actions);
-      this.#waits = facts.target.digest !== facts.secret?.digest;
-      return actions.length > 0;
+    });
+    const isSynced = Object.values(views).every(({ synced }) => synced);
+    // A Node that is missing because the Nodes were not read is not lost.
+    const decision = decide(isSynced ? facts : { ...facts, state: { ...facts.state, asked: [] } });
+    if (Object.values(views).every(({ listed }) => listed)) {
+      this.#decision = decision;
+      this.#nodes = facts.nodes;
     }
-    let decision = decide(facts, memory.grants, times());
-    const { intent, revision } = this.#published ?? {};
-    const isConfirmed = ({ terminationMessage: message }: AgentPod) =>
-      message?.kind === "proved" && message.revision === revision;
-    const listed = {
-      confirmed: [...items.values()].filter(isConfirmed).length,
-      missing: facts.desired - items.size,
-    };
-    if (intent !== "release") nodeListTimer.forget();
-    const waits = intent === "release" ? nodeListTimer.waits(times().steady, listed) : 0;
-    const readsOf = ({ reads }: Decision) => (waits > 0 ? { ...reads, all: false } : reads);
-    // With these Nodes, the decision might need another Node. With all Nodes, it never needs more.
-    for (let nodes = noNodes; lacksNodes(nodes, readsOf(decision));) {
-      const all = { nodes: new Set<string>(), all: true };
-      nodes = await readNodes(cluster, agent, nodes === noNodes ? readsOf(decision) : all);
-      if (nodes.all && intent === "release") nodeListTimer.listed(times().steady, listed);
-      decision = decide({ ...facts, nodes }, memory.grants, times());
-    }
-    if (waits > 0 && decision.reads.all)
-      decision = { ...decision, again: Math.min(decision.again, waits) };
-    this.#decision = decision;
-    memory.view = { view: decision.view, revision: this.#published?.revision ?? 0 };
-    memory.grants = decision.memory;
-    await this.#write(decision.actions);
-    return decision.actions.some((action) => !isPodAction(action) && action.kind !== "complete");
+    const actions = isSynced ? decision.actions : publicationIn(decision.actions);
+    await this.#write(actions);
+    return actions.some((action) => !isObjectAction(action) && action.kind !== "complete");
   }
 
   progress(): Progress {
-    const { pods, repairs, times } = this.#context;
+    const { repairs, guard, times, pods, objects, nodes } = this.#context;
     const { status, metadata } = this.#objects.daemonSet ?? {};
     const {
       desiredNumberScheduled = 0,
       numberAvailable = 0,
       observedGeneration = 0,
     } = status ?? {};
-    const published = this.#published;
-    const served = published?.served;
+    const { revision = 0, served = "nothing", intent, publishedAt = 0 } = this.#published ?? {};
+    const { steady, api: now } = times();
+    const failures = [pods, objects, nodes].flatMap(({ view }) => view.failure ?? []);
     return {
-      view: this.#decision?.view ?? this.#lastView(),
-      revision: published?.revision ?? 0,
-      served: served === undefined || served === "nothing" ? 0 : served.revision,
-      intent: published?.intent === "release" ? "release" : "apply",
-      publishedAt: published?.publishedAt ?? 0,
-      now: this.#context.times().api,
-      ended: this.#ended,
-      completed: this.#completed,
+      view: this.#decision?.view,
+      revision,
+      served: served === "nothing" ? 0 : served.revision,
+      intent: intent === "release" ? "release" : "apply",
+      publishedAt,
+      now,
+      ended: this.#noteEnd(revision),
+      leftBehind: this.#leftBehind,
       state: this.#state,
       desired: desiredNumberScheduled,
       isCounted: metadata?.generation !== undefined && observedGeneration >= metadata.generation,
       available: numberAvailable,
-      pods: [...pods.view.items.values()],
-      failure: repairs.failure ?? pods.view.failure,
-      again: Math.min(this.#decision?.again ?? 1, repairs.again(times().steady)),
+      nodes: this.#nodes,
+      failure: repairs.failure ?? failures[0],
+      again: Math.min(this.#decision?.again ?? 1, repairs.again(steady), guard.again(steady)),
       global: this.#objects.global,
       stateSecret: this.#objects.state,
     };
   }
 
   /**
-   * The last view before the watch of the pods ended. If other content is wanted, the view reports
-   * that this content waits, because the controller cannot roll it out before it can read the pods
-   * again.
+   * Whether the rollout of this revision ended since the last step. False in the first step, because
+   * the rollout might have ended long before.
    */
-  #lastView(): View | undefined {
-    const { view: last } = this.#context.memory;
-    if (last === undefined || last.revision !== this.#published?.revision) return undefined;
-    return this.#waits ? { ...last.view, pending: "places" } : last.view;
+  #noteEnd(revision: number): boolean {
+    const { ended } = this.#context;
+    const isFirst = ended.revision === undefined;
+    const isNew = this.#decision?.view.phase === "done" && ended.revision !== revision;
+    if (isNew) ended.revision = revision;
+    ended.revision ??= 0;
+    return isNew && !isFirst;
   }
 
+  /** Writes in order, NodePullSecrets that follow each other in parallel. */
   async #write(actions: readonly Action[]): Promise<void> {
-    const rest = [...actions];
-    try {
-      for (let next = rest.shift(); next !== undefined; next = rest.shift()) {
-        if (!isPodAction(next)) {
-          await this.#writeObject(next);
-          continue;
-        }
-        const end = rest.findIndex((action) => !isPodAction(action));
-        const others = rest.splice(0, end === -1 ? rest.length : end).filter(isPodAction);
-        const several = [next, ...others];
-        if (several.some(({ kind }) => kind === "grant")) await this.#noteRolled(true);
-        await writePods(this.#context, several);
+    let objectActions: ObjectAction[] = [];
+    for (const action of actions) {
+      if (isObjectAction(action)) {
+        objectActions.push(action);
+        continue;
       }
-    } catch (error) {
-      forgetUnsent(this.#context, rest.filter(isPodAction));
-      throw error;
+      await writeObjects(this.#context, objectActions);
+      objectActions = [];
+      await this.#writeObject(action);
     }
+    await writeObjects(this.#context, objectActions);
   }
 
-  async #writeObject(action: Exclude<Action, { pod: unknown }>): Promise<void> {
+  async #writeObject(action: Exclude<Action, ObjectAction>): Promise<void> {
     const published = this.#published;
     switch (action.kind) {
       case "publish": {
-        const served =
-          action.served === "nothing" || published === undefined
-            ? "nothing"
-            : action.served === "newest"
-              ? published
-              : (published.served ?? "nothing");
         const { document, sources, intent } = this.#wanted;
         const { revision, mode } = action;
+        const served = this.#servedNext(action.served);
         await this.#declare({
           newest: { document, sources, intent, revision, salt: newSalt() },
           mode,
-          served,
+          served: served === "nothing" ? served : withoutRemoved(served, document),
           publishedAt: this.#context.times().api,
         });
         return;
       }
-      case "empty-served":
-        return await this.#declare({ served: "nothing" });
       case "promote":
-        await this.#declare({ served: published ?? "nothing" });
-        this.#ended = this.#state.awaited < 0;
-        return;
+        return await this.#declare({ served: published ?? "nothing" });
       case "save":
-      case "halt":
         return await this.#save(action.state);
       case "write-template":
-        return await this.#writeTemplate();
+        return await this.#writeTemplate(action.maxUnavailable);
       case "complete":
-        this.#completed = { isConfirmed: action.isConfirmed };
+        this.#leftBehind = action.leftBehind;
     }
+  }
+
+  #servedNext(served: "nothing" | "same" | "newest"): Published["served"] {
+    const published = this.#published;
+    if (published === undefined || served === "nothing") return "nothing";
+    return served === "newest" ? published : published.served;
   }
 
   /**
@@ -299,15 +273,10 @@ class Step {
 
   async #save(state: StateFacts): Promise<void> {
     const { cluster } = this.#context;
-    const { revision, served } = this.#published ?? {};
-    const isServed = served !== "nothing" && served?.revision === revision;
-    const before = readState(this.#objects.state);
     const content = this.#published && contentHash(this.#published);
-    const rollout = { ...state, content };
-    const whole = { ...before, rollout };
+    const whole = { ...readState(this.#objects.state), rollout: { ...state, content } };
     const written = await writeState(cluster, this.#objects.state, whole);
     this.#objects = { ...this.#objects, state: written };
-    if (isServed && this.#state.awaited >= 0 && state.awaited < 0) this.#ended = true;
     this.#state = state;
   }
 
@@ -334,37 +303,32 @@ class Step {
   }
 
   /** Whether the DaemonSet has drifted. `refused`: the API server does not let us write it. */
-  async #drift(live: V1DaemonSet | undefined, declared: V1DaemonSet): Promise<Drift> {
-    const { repairs, times } = this.#context;
+  async #drift(): Promise<Observed["drift"]> {
+    const { agent, repairs, times } = this.#context;
+    const { daemonSet: live } = this.#objects;
     if (live === undefined) return "none";
+    const declared = daemonSet(agent, maxUnavailableOf(live), live);
     const dryRun = () => isDrifted(this.#context, live, declared);
     const isOther = await repairs.attempt("daemonSet", times().steady, dryRun);
     return isOther === undefined ? "refused" : isOther ? "some" : "none";
   }
 
-  /** Records whether content might have reached a node. */
-  async #noteRolled(rolled: boolean): Promise<void> {
-    const { global } = this.#objects;
-    if (global === undefined) return;
-    const notes = recall(global);
-    if (notes.rolled === rolled) return;
-    const written = await remember(this.#context.cluster, global, { ...notes, rolled });
-    this.#objects = { ...this.#objects, global: written };
-  }
-
-  async #writeTemplate(): Promise<void> {
+  async #writeTemplate(maxUnavailable: number): Promise<void> {
     const { agent } = this.#context;
     await this.#writeAccess();
     const { daemonSet: live } = this.#objects;
-    const { rollout } = readState(this.#objects.state);
-    // On first install, no content can have reached a node. If the note is missing later, it was
-    // lost, and content might have reached a node.
-    const isFirst = live === undefined && rollout === undefined;
-    if (recall(this.#objects.global).rolled === undefined) await this.#noteRolled(!isFirst);
     // The state is written before the DaemonSet, so that a removal waits for the nodes even if
     // someone deletes all other objects.
-    if (rollout === undefined) await this.#save(this.#state);
-    const written = await this.#repaired("daemonSet", live, daemonSet(agent, live));
+    if (readState(this.#objects.state).rollout === undefined) await this.#save(this.#state);
+    const declared = daemonSet(agent, maxUnavailable, live);
+    const written = await this.#repaired("daemonSet", live, declared);
     this.#objects = { ...this.#objects, daemonSet: written };
   }
 }
+
+/**
+ * The actions of a publication. A publication depends on no node, so it does not wait until the
+ * nodes have been read.
+ */
+const publicationIn = (actions: readonly Action[]): readonly Action[] =>
+  actions.slice(0, actions.findIndex(({ kind }) => kind === "publish") + 1);

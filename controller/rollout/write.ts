@@ -1,143 +1,90 @@
-/** Writes to the agents' pods, and the repair of objects that no decision depends on. */
-import type { V1Pod } from "@kubernetes/client-node";
-import { grantAnnotations, type Grant } from "#contract/grant.ts";
-import { syncAnnotation } from "#contract/names.ts";
-import type { Action, PodFacts, Now, View, Memory } from "./facts.ts";
-import { afterError, afterRefusal, recordUpdater } from "./node-state.ts";
-import { ApiError } from "#kube/client/api-error.ts";
-import { annotate, quotable, removeVersion, type Conditional } from "#kube/client/conditional.ts";
-import { collections } from "#kube/client/paths.ts";
-import type { AgentPod } from "./pods.ts";
-import { isConflict } from "#runtime/loop.ts";
+/** Writes NodePullSecrets, and repairs objects that no decision depends on. */
+import type { KubernetesObject } from "@kubernetes/client-node";
 import type { Agent } from "#controller/objects/agent.ts";
 import type { Requests } from "#controller/policy/policy-in-force.ts";
 import type { Admitted } from "#kube/apply/admission.ts";
+import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
+import { collections } from "#kube/client/paths.ts";
+import { inLanes } from "#kube/lanes.ts";
 import type { CollectionInformer } from "#kube/watch/informer.ts";
+import { isConflict } from "#runtime/loop.ts";
 import type { Policy } from "../policy/policy.ts";
-import type { NodeListTimer } from "./nodes.ts";
+import type { Action } from "./facts.ts";
+import type { Guard } from "./guard.ts";
+import { type AgentPod, nodePullSecret, type NodeMetadata, type NodeObject } from "./objects.ts";
 
-export type PodAction = Extract<Action, { pod: PodFacts }>;
+export type ObjectAction = Extract<Action, { node: unknown }>;
 
-/** True for a write of one pod. Such a write does not depend on other pods. */
-export const isPodAction = (action: Action): action is PodAction => "pod" in action;
+/** True for a write of one NodePullSecret. Such a write does not depend on other objects. */
+export const isObjectAction = (action: Action): action is ObjectAction => "node" in action;
 
 /**
- * Parallel requests. A patch takes 3 to 10 ms, so 5,000 pods take a few seconds. An API server
+ * Parallel requests. A patch takes 3 to 10 ms, so 5,000 objects take a few seconds. An API server
  * allows each client more parallel requests than this.
  */
 const parallel = 16;
 
-/**
- * After this many consecutive errors, all parallel requests have failed. So the cause is the API
- * server and not one of the pods.
- */
-const mostInARow = parallel;
+/** Calls `work` with each item, as many at a time as an API server allows. */
+export const inParallel = <T>(items: readonly T[], work: (item: T) => Promise<void>) =>
+  inLanes(items, parallel, work);
+
+const pathOf = ({ node }: ObjectAction): string => `${collections.nodePullSecrets}/${node.name}`;
+
+export type Writing = Readonly<{
+  cluster: Pick<Cluster, "create" | "patch">;
+  objects: Pick<CollectionInformer<NodeObject>, "wrote">;
+  repairs: Repairs;
+  times: () => Times;
+}>;
 
 /**
- * Sends these writes in parallel. If a pod has changed or is gone, the next decision takes this
- * into account. A refusal is recorded for its pod, and so is an error that concerns only one pod.
- * But a refused sync is not recorded, because the next sync is due anyway.
- *
- * After "too many requests", nothing more is sent until Retry-After has passed. The next decision
- * then repeats the unsent writes. If no write succeeded and the error is not about a single pod,
- * rejects after all writes have ended.
+ * Sends these writes in parallel. If an object has changed or is gone, the next decision takes this
+ * into account. A refused write is repeated after a pause, and does not stop the other writes.
+ * After an error that is not about one object, such as "too many requests", nothing more is sent,
+ * and the call rejects with this error.
  */
-export async function writePods(
-  context: Pick<RolloutContext, "cluster" | "pods" | "memory" | "times">,
-  actions: readonly PodAction[],
+export async function writeObjects(
+  { cluster, objects, repairs, times }: Writing,
+  actions: readonly ObjectAction[],
 ): Promise<void> {
-  const { memory, times } = context;
-  const note = recordUpdater(memory);
+  const paths = new Set(actions.map(pathOf));
+  repairs.forget((name) => name.startsWith(collections.nodePullSecrets) && !paths.has(name));
   let failed: unknown;
-  let busy: unknown;
-  let [written, inARow] = [0, 0];
-  const isOver = (): boolean =>
-    failed !== undefined || inARow >= mostInARow || (memory.busyUntil ?? -1) > times().steady;
-  const queue = actions.values();
-  const work = async (): Promise<void> => {
-    for (const action of queue) {
-      const { pod, kind } = action;
-      const refused = kind === "delete" ? "deletion" : "admission";
-      // A sync only makes the kubelet mount the content earlier. Whatever the answer is, the pod
-      // has its grant.
-      const isSync = kind === "sync";
-      const forget = (why: Parameters<typeof afterRefusal>[1], words?: string): void =>
-        note(pod.uid, (record) => afterRefusal(record, why, times(), words));
-      const count = (words: string): void => {
-        if (!isSync) note(pod.uid, (record) => afterError(record, pod, times(), refused, words));
-      };
-      if (isOver()) {
-        forget("unsent");
-        continue;
-      }
+  await inParallel(actions, async (action) => {
+    if (failed !== undefined) return;
+    await repairs.attempt(pathOf(action), times().steady, async () => {
       try {
-        const outcome = await write(context, action);
-        if (outcome.is === "done") written += 1;
-        else if (outcome.is !== "refused") forget(outcome.is);
-        else if (!isSync) forget(refused, outcome.why);
-        if (outcome.is === "conflict") count("another client changes the pod before each write");
-        inARow = 0;
+        objects.wrote(await send(cluster, action));
       } catch (error) {
-        inARow += 1;
-        if (!(error instanceof ApiError)) throw error;
-        if (isBusy(error)) {
-          // The write names the version that was read. So if the write took effect after all, its
-          // repetition ends in a conflict.
-          forget("busy");
-          const until = times().steady + (error.retryAfterSeconds ?? 1);
-          memory.busyUntil = Math.max(memory.busyUntil ?? 0, until);
-          busy ??= error;
-        } else if (error.status >= 500 && error.status !== 503)
-          count(quotable(`${error.status} ${error.reason} ${error.detail ?? ""}`, []));
-        else failed ??= error;
+        if (!(error instanceof ApiError) || !isAnswered(error)) failed ??= error;
+        else if (!isOutdated(error)) throw error;
       }
-    }
-  };
-  await Promise.all(Array.from({ length: parallel }, work));
-  const error = failed ?? busy;
-  if (error !== undefined && written === 0) throw error as Error;
+    });
+  });
+  if (failed !== undefined) throw failed as Error;
 }
 
-/**
- * True if the API server has too many requests, or is unavailable and reports for how long. In both
- * cases it wrote nothing.
- */
-const isBusy = ({ status, retryAfterSeconds }: ApiError): boolean =>
-  status === 429 || (status === 503 && retryAfterSeconds !== undefined);
-
-/** Records that these writes were never sent. */
-export function forgetUnsent(
-  { memory, times }: Pick<RolloutContext, "memory" | "times">,
-  actions: Iterable<PodAction>,
-): void {
-  const note = recordUpdater(memory);
-  for (const { pod } of actions) note(pod.uid, (record) => afterRefusal(record, "unsent", times()));
+async function send(cluster: Writing["cluster"], action: ObjectAction): Promise<KubernetesObject> {
+  const { node } = action;
+  if (action.kind === "create")
+    return cluster.create(collections.nodePullSecrets, nodePullSecret(node));
+  const { uid = "", resourceVersion = "" } = node.object ?? {};
+  const { revision, digest, attempt } = action.order;
+  const spec = { revision, digest, attempt };
+  return cluster.patch(pathOf(action), { metadata: { uid, resourceVersion }, spec });
 }
 
-async function write(
-  { cluster, pods, times }: Pick<RolloutContext, "cluster" | "pods" | "times">,
-  action: PodAction,
-): Promise<Conditional<unknown>> {
-  const { name, uid, resourceVersion } = action.pod as PodFacts & Pick<AgentPod, "name">;
-  const path = `${collections.pods}/${name}`;
-  const version = { uid, resourceVersion };
-  if (action.kind === "delete") return await removeVersion(cluster, path, version);
-  const values =
-    action.kind === "sync"
-      ? { [syncAnnotation]: String(Math.round(times().api * 1000)) }
-      : annotationsOf(action.grant);
-  const outcome = await annotate<V1Pod>(cluster, path, version, values);
-  if (outcome.is === "done") pods.wrote(outcome.object);
-  return outcome;
-}
+/** Statuses without a decision about the request: no credential, timeout, too many requests. */
+const unanswered: ReadonlySet<number> = new Set([0, 401, 408, 429]);
 
-const annotationsOf = ({ revision, digest, since, word }: Grant) => ({
-  [grantAnnotations.revision]: String(revision),
-  [grantAnnotations.digest]: digest,
-  [grantAnnotations.since]: since,
-  [grantAnnotations.word]: word ? "true" : null,
-});
+/** True if the API server, or a webhook, has decided about this request. */
+const isAnswered = ({ status, isDenial }: ApiError): boolean =>
+  isDenial || (status < 500 && !unanswered.has(status));
+
+/** True if another version of the object, or no object, has the name now. */
+const isOutdated = ({ status, isDenial }: ApiError): boolean =>
+  !isDenial && (status === 404 || status === 409);
 
 /**
  * Seconds until the next try: after a conflict, after the first failure, and after further
@@ -148,7 +95,7 @@ const pauses = { conflict: 1, first: 5, later: 60 } as const;
 type Failure = Readonly<{ error: Error; failures: number; until: number }>;
 
 /**
- * Writes the agents' rights and the DaemonSet. A refused write is reported and repeated after a
+ * Writes objects on which no decision depends. A refused write is reported and repeated after a
  * pause. Everything else continues, because withdrawals and rotations do not depend on these
  * objects. Times are seconds of a clock that never goes back.
  */
@@ -176,6 +123,11 @@ export class Repairs {
     }
   }
 
+  /** Forgets the failures of objects that need no write any more. */
+  forget(isOver: (name: string) => boolean): void {
+    for (const name of this.#failed.keys()) if (isOver(name)) this.#failed.delete(name);
+  }
+
   /** The error to report. This error stays the same until the next try. */
   get failure(): Error | undefined {
     const errors = [...this.#failed.values()].map(({ error }) => error);
@@ -189,28 +141,27 @@ export class Repairs {
   }
 }
 
-export type RolloutContext = Readonly<{
-  cluster: Cluster;
-  admitted: Admitted;
-  agent: Agent;
-  policy: Pick<Policy, "rollout" | "withdrawal" | "managementState">;
-  requests: Requests;
-  pods: Pick<CollectionInformer<AgentPod>, "view" | "wrote">;
-  /**
-   * What the decisions remember while this process leads. `busyUntil`: the time of the steady clock
-   * before which the API server wants no writes of pods. `view`: the last view and its revision,
-   * which status shows while the pods are listed again.
-   */
-  memory: {
-    grants: Memory;
-    busyUntil?: number;
-    view?: Readonly<{ view: View; revision: number }>;
-  };
-  nodeListTimer: NodeListTimer;
-  repairs: Repairs;
-  /**
-   * The two times of a decision: by a clock that never goes back, and by the API server's clock.
-   */
-  times: () => Now;
-  now: () => Date;
+/** Seconds: of a clock that never goes back, and since 1970 by the API server's clock. */
+type Times = Readonly<{ steady: number; api: number }>;
+
+/** What follows the agents' pods, the NodePullSecrets and the Nodes. */
+export type Followed = Readonly<{
+  pods: Pick<CollectionInformer<AgentPod>, "view">;
+  objects: Pick<CollectionInformer<NodeObject>, "view" | "wrote">;
+  nodes: Pick<CollectionInformer<NodeMetadata>, "view">;
 }>;
+
+export type RolloutContext = Followed &
+  Readonly<{
+    cluster: Cluster;
+    admitted: Admitted;
+    agent: Agent;
+    policy: Pick<Policy, "rollout" | "withdrawal" | "managementState">;
+    requests: Requests;
+    repairs: Repairs;
+    guard: Pick<Guard, "isGuarded" | "again">;
+    /** The last revision whose rollout has ended, for the Event. Undefined: not known yet. */
+    ended: { revision: number | undefined };
+    times: () => Times;
+    now: () => Date;
+  }>;

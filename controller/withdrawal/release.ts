@@ -1,8 +1,9 @@
 /** The release: a revision without our entries, which every node must confirm. */
 import { withdrawn } from "#controller/sources/input.ts";
 import type { Snapshot } from "#controller/sources/snapshot.ts";
-import { recall, remember } from "../objects/annotations.ts";
+import { recordReleased } from "../objects/annotations.ts";
 import { readState, writeState } from "../objects/state.ts";
+import type { WaitReason } from "../rollout/facts.ts";
 import { takeStep, type Progress } from "../rollout/step.ts";
 import { accept, type Sources, type WantedContent } from "../sources/accept.ts";
 import {
@@ -35,18 +36,19 @@ export async function release(
     context.policy.merge,
   );
   const progress = await takeStep(context, snapshot, target);
-  const { revision, intent, completed, view } = progress;
+  const { revision, intent, leftBehind, view } = progress;
   const releasing = intent === "release";
   const common = { ...nothingHappened, step: "release", revision, progress, releasing } as const;
-  const waiting = waitingFor(progress);
-  const away = view?.excused.map(({ node }) => node) ?? [];
-  if (completed === undefined) {
+  if (leftBehind === undefined) {
+    const all = view?.waiting ?? [];
+    const absent = all.filter(({ reason }) => absences.has(reason)).map(({ node }) => node);
+    const waiting = all.filter(({ reason }) => !absences.has(reason)).map(({ node }) => node);
     const unchanged = context.unchangedSeconds(`${revision} ${releasing} ${waiting.length}`);
-    const awaited = releasing && away.length > 0 && waiting.length === 0;
+    const isAbsence = releasing && absent.length > 0 && waiting.length === 0;
     return {
       ...common,
-      ...(awaited
-        ? { awaited: { names: away, until: forgottenAt(context, progress) } }
+      ...(isAbsence
+        ? { awaited: { names: absent, until: forgottenAt(context, progress) } }
         : { overdue: overdue(context, unchanged, waiting) }),
       again: { seconds: Math.min(progress.again, pauseAfter(unchanged)) },
     };
@@ -60,24 +62,12 @@ export async function release(
       ...readState(stateSecret),
       rollout: undefined,
     });
-  if (global !== undefined)
-    await remember(context.cluster, global, { ...recall(global), released: revision });
-  const leftBehind = completed.isConfirmed ? [] : [...waiting, ...away];
+  if (global !== undefined) await recordReleased(context.cluster, global, revision);
   return { ...common, released: true, leftBehind, again: { seconds: 1 } };
 }
 
-/** Nodes that have an agent, have not confirmed the release, and are not excused. */
-function waitingFor({ pods, revision, view }: Progress): readonly string[] {
-  const excused = new Set(view?.excused.map(({ node }) => node));
-  return pods
-    .filter(
-      ({ terminationMessage: message, node, isDeleting }) =>
-        !isDeleting &&
-        !excused.has(node) &&
-        !(message?.kind === "proved" && message.revision === revision),
-    )
-    .map(({ node }) => node);
-}
+/** Only time, or the node's administrator, can end these waits. */
+const absences: ReadonlySet<WaitReason> = new Set(["podless", "starting", "unreachable"]);
 
 /** When the controller stops waiting for absent nodes, as ISO 8601. */
 function forgottenAt({ policy }: RemovalContext, { publishedAt }: Progress): string {

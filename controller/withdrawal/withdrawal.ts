@@ -9,49 +9,53 @@ import type { RolloutContext } from "../rollout/write.ts";
 import type { Progress } from "../rollout/step.ts";
 
 export type WithdrawalInput = Readonly<{
-  /** Content might have reached a node. */
-  rolled: boolean;
-  /**
-   * Every node has confirmed the published revision, or the controller has stopped waiting for the
-   * other nodes, or an administrator has ended the wait.
-   */
-  released: boolean;
+  /** Content might have reached nodes, and the controller still waits for their confirmation. */
+  needsRelease: boolean;
   exists: Readonly<
-    Record<"daemonSet" | "roleBinding" | "role" | "serviceAccount" | "global" | "state", boolean>
+    Record<
+      | "daemonSet"
+      | "roleBinding"
+      | "role"
+      | "serviceAccount"
+      /** NodePullSecrets, other than those of nodes that are left behind. */
+      | "nodePullSecrets"
+      | "global"
+      | "state",
+      boolean
+    >
   >;
   terminating: boolean;
-  /** Agents' pods on Ready nodes. Undefined: not counted. */
-  agents: number | undefined;
+  /** Agents' pods on reachable nodes. */
+  agents: number;
 }>;
 
 export type WithdrawalStep =
-  /** Brings the revision without additional entries to every node. */
+  /** Brings the revision without our entries to every node. */
   | "release"
   | "delete daemonSet"
   | "await daemonSet"
-  | "count agents"
   | "await agents"
   | "delete roleBinding"
   | "delete role"
   | "delete serviceAccount"
+  | "delete nodePullSecrets"
   | "delete global"
   | "delete state"
   | "done";
 
 export function nextWithdrawalStep({
-  rolled,
-  released,
+  needsRelease,
   exists,
   terminating,
   agents,
 }: WithdrawalInput): WithdrawalStep {
-  if (rolled && !released) return "release";
+  if (needsRelease) return "release";
   if (exists.daemonSet) return terminating ? "await daemonSet" : "delete daemonSet";
-  if (exists.global && agents === undefined) return "count agents";
-  if (exists.global && (agents ?? 0) > 0) return "await agents";
+  if (exists.global && agents > 0) return "await agents";
   if (exists.roleBinding) return "delete roleBinding";
   if (exists.role) return "delete role";
   if (exists.serviceAccount) return "delete serviceAccount";
+  if (exists.nodePullSecrets) return "delete nodePullSecrets";
   if (exists.global) return "delete global";
   return exists.state ? "delete state" : "done";
 }

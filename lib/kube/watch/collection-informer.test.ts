@@ -210,14 +210,27 @@ test("leaves out objects that need not be kept, even an object that was kept bef
 
 test("keeps a view unchanged after it was taken", () => {
   const informer = new CollectionInformer(({ metadata }) => metadata?.resourceVersion);
-  assert.deepEqual(informer.view, { synced: false, items: new Map() });
+  assert.deepEqual(informer.view, { synced: false, listed: false, items: new Map() });
   informer.begins();
   informer.page([at("a", "5")]);
   assert.equal(informer.view.synced, false, "shows no view of half a list");
   informer.listed("10");
   const { view } = informer;
   informer.received(at("a", "11"), "11", true);
-  assert.deepEqual(view, { synced: true, items: new Map([["a", "5"]]) });
+  assert.deepEqual(view, { synced: true, listed: true, items: new Map([["a", "5"]]) });
   informer.lost();
-  assert.equal(informer.view.synced, false);
+  assert.deepEqual([informer.view.synced, informer.view.listed], [false, true]);
+});
+
+test("reports an event as a change only if the kept part differs", () => {
+  const informer = new CollectionInformer(({ metadata }) => ({ labels: metadata?.labels }));
+  informer.begins();
+  informer.page([at("a", "5")]);
+  informer.listed("10");
+  assert.equal(informer.received(at("a", "11"), "11", false), false);
+  assert.equal(informer.received(at("a", "12", false), "12", false), true);
+  informer.wrote(at("a", "13"));
+  assert.equal(informer.received(at("a", "13"), "13", false), false, "our own write");
+  assert.equal(informer.received(at("b", "14"), "14", false), true, "a new object");
+  assert.equal(informer.received(at("b", "15"), "15", true), true, "a deleted object");
 });

@@ -35,7 +35,7 @@ export async function watchCollection(options: Options): Promise<void> {
 }
 
 /**
- * Keeps an informer up to date, and calls `hint` after each change of the informer. The collection
+ * Keeps an informer up to date, and calls `hint` after each list and each change of a kept part. The collection
  * is listed once, in pages, and again only after a watch that ended early. An idle collection
  * therefore causes no traffic except a new watch every four minutes. An object that is larger than
  * a page is reported to `failed` and left out. Never rejects; ends when `signal` aborts.
@@ -72,8 +72,9 @@ export async function followCollection<T>(
       return version;
     },
     received({ object, version, deleted }) {
-      informer.received(object, version, deleted);
-      hint();
+      // Kubelets write the status of their Nodes every few minutes, and 5,000 Nodes several times a
+      // second. Such an event must not start a run.
+      if (informer.received(object, version, deleted)) hint();
     },
     lost: () => informer.lost(),
   });

@@ -4,6 +4,7 @@
  * ours counts at once. We ignore older events that arrive after the reply.
  */
 import type { KubernetesObject } from "@kubernetes/client-node";
+import { isDeepStrictEqual } from "node:util";
 
 /** Each object's value, and the version at which the value is true. */
 class Versioned<T> {
@@ -206,10 +207,12 @@ export class CollectionInformer<T> {
     for (const { name, value, version: at } of replies) this.#all.put(name, value, at);
   }
 
-  /** Takes an event of the watch. */
-  received(object: KubernetesObject, version: string, deleted: boolean): void {
-    const value = deleted ? undefined : this.#keep(object);
-    this.#all.received(object.metadata?.name ?? "", value, numberOf(version));
+  /** Takes an event of the watch. Returns true if the kept part of the object has changed. */
+  received(object: KubernetesObject, version: string, deleted: boolean): boolean {
+    const { name = "" } = object.metadata ?? {};
+    const before = this.#all.value(name);
+    this.#all.received(name, deleted ? undefined : this.#keep(object), numberOf(version));
+    return !isDeepStrictEqual(before, this.#all.value(name));
   }
 
   /** Takes the API server's reply to a write of ours. */

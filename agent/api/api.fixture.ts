@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import type { TestContext } from "node:test";
 import { inTime } from "#test/harness/agent/waiting.ts";
 import { scriptedApi } from "#test/harness/agent/api-server.ts";
-import { type ApiTrouble, openApi } from "./api.ts";
+import { type ApiTrouble, openApi, type Seen } from "./api.ts";
 
 export const node = "node1";
 
@@ -26,7 +26,10 @@ type Setup = Readonly<{
   silence?: Readonly<{ answer?: number; watch?: number }>;
 }>;
 
-/** Starts the server. `open` starts the client. */
+/**
+ * Starts the server. `open` starts the client. The client's clock stands still until a test moves
+ * it.
+ */
 export async function setUp(t: TestContext, { host = "127.0.0.1", silence }: Setup = {}) {
   const server = await scriptedApi(t, { node, host });
   const clock = { now: 0 };
@@ -53,7 +56,6 @@ export async function setUp(t: TestContext, { host = "127.0.0.1", silence }: Set
         silence: { answer: 3_600_000, watch: 3_600_000, ...silence },
         pause: async (milliseconds) => {
           pauses.push(milliseconds);
-          clock.now += milliseconds;
           await setImmediate();
         },
       },
@@ -72,3 +74,9 @@ export async function setUp(t: TestContext, { host = "127.0.0.1", silence }: Set
 export async function until(condition: () => boolean): Promise<void> {
   if (!(await inTime(condition, 10_000))) throw new Error(`waited in vain: ${condition}`);
 }
+
+export const isRevision = (own: Seen["own"], revision: number) =>
+  typeof own === "object" && own.order?.revision === revision;
+
+export const hasReport = (own: Seen["own"], code: string) =>
+  typeof own === "object" && own.report?.code === code;

@@ -1,9 +1,13 @@
 /** The API client against a scripted API server: what it shows, and the requests that it makes. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { order, setUp, until } from "./api.fixture.ts";
+import type { Failure } from "#test/harness/agent/api-server.ts";
+import type { Seen } from "./api.ts";
+import { isRevision, node, order, setUp, until } from "./api.fixture.ts";
 
 const base64 = (text: string) => Buffer.from(text).toString("base64");
+const has = (secret: Seen["secret"], revision: string) =>
+  typeof secret === "object" && secret["revision"] === base64(revision);
 
 test("shows both objects, their absence, and each change", async (t) => {
   const { server, open, changes } = await setUp(t);
@@ -38,4 +42,174 @@ test("is not woken by events that change nothing for the agent", async (t) => {
   server.secret({ revision: "8" });
   await until(() => changes.count > 2);
   assert.equal(changes.count, 3);
+});
+
+test("lists by name, and watches from the list's version with bookmarks", async (t) => {
+  const { server, open, count } = await setUp(t);
+  server.order(order);
+  open();
+  await until(() => count("watch", "own") > 0 && count("watch", "secret") > 0);
+  const queries = server.requests
+    .filter(({ object }) => object === "own")
+    .map(({ query }) => query);
+  const [list = {}, { timeoutSeconds, ...watch } = {}] = queries.map((query) =>
+    Object.fromEntries(query),
+  ) as Record<string, string>[];
+  assert.deepEqual(list, { fieldSelector: `metadata.name=${node}` });
+  assert.deepEqual(watch, {
+    ...list,
+    watch: "true",
+    allowWatchBookmarks: "true",
+    resourceVersion: "101",
+  });
+  assert.ok(Number(timeoutSeconds) >= 240 && Number(timeoutSeconds) <= 300);
+});
+
+test("continues from the last version when a watch ends or breaks, without a list", async (t) => {
+  const { server, open, count, pauses } = await setUp(t);
+  const api = open();
+  for (const end of [server.endWatches, server.disconnect]) {
+    await until(() => server.watched() === 2);
+    server.secret({ revision: `before ${end.name}` });
+    await until(() => has(api.seen().secret, `before ${end.name}`));
+    const [version, watches] = [server.version(), count("watch", "secret")];
+    end();
+    server.secret({ revision: `after ${end.name}` });
+    await until(() => has(api.seen().secret, `after ${end.name}`));
+    const watch = server.requests.findLast(({ object }) => object === "secret");
+    assert.equal(Number(watch?.query.get("resourceVersion")), version);
+    assert.equal(count("watch", "secret"), watches + 1);
+  }
+  assert.equal(count("list", "secret"), 1);
+  assert.ok(pauses.length >= 4, "each watch follows after a pause");
+});
+
+test("continues from the version of the last bookmark", async (t) => {
+  const { server, open, count } = await setUp(t);
+  open();
+  await until(() => server.watched() === 2);
+  server.bookmark();
+  server.endWatches();
+  await until(() => count("watch", "own") === 2);
+  const watch = server.requests.findLast(({ object }) => object === "own");
+  assert.equal(Number(watch?.query.get("resourceVersion")), server.version());
+});
+
+test("lists again after 410, once, even if the object is older than all that is known", async (t) => {
+  const { server, open, count } = await setUp(t);
+  server.order(order);
+  server.compact();
+  const api = open();
+  await until(() => server.watched() === 2);
+  assert.equal(count("watch", "own"), 1);
+  server.compact();
+  server.disconnect();
+  server.order({ ...order, revision: 8 });
+  await until(() => isRevision(api.seen().own, 8) && server.watched() === 2);
+  assert.deepEqual([count("list", "own"), count("watch", "own")], [2, 3]);
+});
+
+const failures: Readonly<Record<string, Failure>> = {
+  "is cut off": "closed",
+  "is answered with 401": { status: 401 },
+  "is answered with 403": { status: 403 },
+  "is answered with 404": { status: 404 },
+  "is answered with 410": { status: 410 },
+  "is answered with 429": { status: 429 },
+  "is answered with 500": { status: 500 },
+  "is answered with 503": { status: 503 },
+  "has an empty answer": { body: "" },
+  "has half an answer": { body: "{" },
+  "has no object in its answer": { body: "null" },
+  "has no version in its answer": { body: '{"metadata":{}}' },
+  "has an absent item": { body: '{"metadata":{"resourceVersion":"1"},"items":[null]}' },
+  "has an answer of 5 MiB": { body: " ".repeat(5 * 1024 * 1024) },
+};
+
+for (const [what, failure] of Object.entries(failures))
+  for (const kind of ["list", "watch"] as const)
+    test(`pauses longer and longer while each ${kind} ${what}, and then continues`, async (t) => {
+      const { server, open, pauses } = await setUp(t);
+      server.fail(failure, [kind]);
+      const api = open();
+      await until(() => pauses.length > 20);
+      assert.ok(Math.max(...pauses) >= 5000 && Math.max(...pauses) <= 10_000);
+      server.heal();
+      await until(() => server.watched() === 2);
+      server.order(order);
+      await until(() => isRevision(api.seen().own, order.revision));
+    });
+
+test("waits at least as long as the API server requests, at most twice a minute", async (t) => {
+  for (const [retryAfter, least, most] of [
+    [30, 30_000, 60_000],
+    [9999, 60_000, 120_000],
+  ] as const) {
+    const { server, open, pauses } = await setUp(t);
+    server.fail({ status: 429, retryAfter });
+    const { stop } = open();
+    await until(() => pauses.length > 4);
+    stop();
+    assert.ok(pauses.every((pause) => pause >= least && pause <= most));
+  }
+});
+
+const lines: Readonly<Record<string, string>> = {
+  "an error": `${JSON.stringify({ type: "ERROR", object: { code: 500, details: null } })}\n`,
+  "no object": `${JSON.stringify({ type: "MODIFIED" })}\n`,
+  "an object without a version": `${JSON.stringify({ type: "MODIFIED", object: { metadata: {} } })}\n`,
+  "no JSON": "{\n",
+  "an event of 5 MiB": `${" ".repeat(5 * 1024 * 1024)}\n`,
+  "a line without an end": " ".repeat(5 * 1024 * 1024),
+};
+
+for (const [what, line] of Object.entries(lines))
+  test(`starts another watch after one sent ${what}`, async (t) => {
+    const { server, open, count } = await setUp(t);
+    server.secret({ revision: "7" });
+    const api = open();
+    await until(() => server.watched() === 2);
+    server.write("secret", line);
+    await until(() => count("watch", "secret") === 2);
+    assert.deepEqual(api.seen().secret, { revision: base64("7") });
+    server.secret({ revision: "8" });
+    await until(() => has(api.seen().secret, "8"));
+  });
+
+test("reads an event that arrives in pieces, and two events that arrive together", async (t) => {
+  const { server, open, changes } = await setUp(t);
+  const api = open();
+  await until(() => server.watched() === 2);
+  const event = (version: number, revision: string) =>
+    `${JSON.stringify({
+      type: "ADDED",
+      object: { metadata: { resourceVersion: String(version) }, data: { revision } },
+    })}\n`;
+  const text = event(500, "first") + event(501, "ö");
+  const bytes = Buffer.from(text);
+  const { count } = changes;
+  server.write("secret", bytes.subarray(0, 5));
+  server.write("secret", bytes.subarray(5, -5));
+  server.write("secret", bytes.subarray(-5));
+  await until(() => changes.count === count + 2);
+  assert.deepEqual(api.seen().secret, { revision: "ö" });
+});
+
+test("gives up a watch that stays silent, and a request that is not answered", async (t) => {
+  const { server, open, count } = await setUp(t, { silence: { answer: 50, watch: 50 } });
+  server.fail("silent", ["list"]);
+  open();
+  await until(() => count("list", "own") > 1 && count("list", "secret") > 1);
+  server.heal();
+  await until(() => count("watch", "own") > 1 && count("watch", "secret") > 1);
+});
+
+test("stops all requests and connections at once when it is stopped", async (t) => {
+  const { server, open, troubles } = await setUp(t);
+  const { stop } = open();
+  await until(() => server.watched() === 2);
+  assert.equal(server.connections(), 2);
+  stop();
+  await until(() => server.connections() === 0);
+  assert.deepEqual(troubles, []);
 });

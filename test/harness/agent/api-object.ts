@@ -62,7 +62,7 @@ export class ScriptedObject {
     return this.#watches.size;
   }
 
-  write(text: string): void {
+  write(text: string | Buffer): void {
     for (const watch of this.#watches) watch.write(text);
   }
 
@@ -73,6 +73,7 @@ export class ScriptedObject {
 
   endWatches(): void {
     for (const watch of this.#watches) watch.end();
+    this.#watches.clear();
   }
 
   compact(): void {

@@ -36,11 +36,12 @@ export type SeenRequest = Readonly<{
 }>;
 
 /**
- * How requests fail. `closed`: the connection ends without an answer. `silent`: no answer comes.
- * `body`: an answer with status 200 and this body.
+ * How requests fail. `closed`: the connection ends without an answer. `lost`: the same, but a patch
+ * is executed. `silent`: no answer comes. `body`: an answer with status 200 and this body.
  */
 export type Failure =
   | "closed"
+  | "lost"
   | "silent"
   | Readonly<{ status: number; retryAfter?: number }>
   | Readonly<{ body: string }>;
@@ -96,6 +97,7 @@ export async function scriptedApi(t: Cleanup, { node, host = "127.0.0.1" }: Opti
     if (seen === undefined) return refuse(response, 403);
     requests.push(seen);
     const failure = failures.get(seen.kind);
+    if (failure === "lost" && seen.kind === "patch") return patch(request, body, response, true);
     if (failure !== undefined) return fail(response, failure);
     if (seen.kind === "patch") return patch(request, body, response);
     if (seen.kind === "lease")
@@ -124,7 +126,12 @@ export async function scriptedApi(t: Cleanup, { node, host = "127.0.0.1" }: Opti
     return undefined;
   }
 
-  function patch(request: IncomingMessage, body: string, response: ServerResponse): void {
+  function patch(
+    request: IncomingMessage,
+    body: string,
+    response: ServerResponse,
+    isLost = false,
+  ): void {
     if (request.headers["content-type"] !== "application/merge-patch+json")
       return refuse(response, 415);
     if (own.present === undefined) return refuse(response, 404);
@@ -135,7 +142,8 @@ export async function scriptedApi(t: Cleanup, { node, host = "127.0.0.1" }: Opti
     if (Object.keys(others).length > 0) return refuse(response, 422);
     own.set({ spec: own.present["spec"], status });
     reports.push(report);
-    send(response, own.present);
+    if (isLost) response.destroy();
+    else send(response, own.present);
   }
 
   return {
@@ -149,6 +157,10 @@ export async function scriptedApi(t: Cleanup, { node, host = "127.0.0.1" }: Opti
     reports: reports as readonly Report[],
     /** The number of open connections. */
     connections: () => connections.size,
+    /** The number of open watches. */
+    watched: () => secret.watched + own.watched,
+    /** The version of the last change. */
+    version: () => clock.version,
     /** Sets the values of the Secret, as plain text, or deletes it. */
     secret(data: Readonly<Record<string, string | Buffer>> | undefined): void {
       const encode = (value: string | Buffer) => Buffer.from(value).toString("base64");
@@ -191,8 +203,8 @@ export async function scriptedApi(t: Cleanup, { node, host = "127.0.0.1" }: Opti
       clock.version += 1;
       for (const object of [secret, own]) object.bookmark();
     },
-    /** Sends this text to the watches of that object. */
-    write(object: "secret" | "own", text: string): void {
+    /** Sends these bytes to the watches of that object. */
+    write(object: "secret" | "own", text: string | Buffer): void {
       (object === "secret" ? secret : own).write(text);
     },
     /** Accepts only this token from now on. The agent's file is left as it is. */
@@ -222,7 +234,7 @@ function refuse(response: ServerResponse, code: number, retryAfter?: number): vo
 
 function fail(response: ServerResponse, failure: Failure): void {
   if (failure === "silent") return;
-  if (failure === "closed") response.destroy();
+  if (failure === "closed" || failure === "lost") response.destroy();
   else if ("body" in failure) response.end(failure.body);
   else refuse(response, failure.status, failure.retryAfter);
 }

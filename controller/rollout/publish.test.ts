@@ -79,14 +79,15 @@ function templateOf(mode: PublishedMode | undefined): Pick<Snapshot, "template">
 
 test("publishes six contents at once, then one in ten minutes", () => {
   const times: number[] = [];
-  let snapshot = published(other);
+  const newest = { ...secret };
+  let bucket = state;
   for (let time = now; time < now + 3000; time += 10) {
-    snapshot = { ...snapshot, now: time };
+    const snapshot = { ...published(other), secret: newest, state: bucket, now: time };
     if (newerContent(snapshot).waits > 0) continue;
     times.push(time - now);
     const { revision } = publication(snapshot);
-    snapshot = { ...snapshot, secret: { ...snapshot.secret, revision, publishedAt: time } };
-    snapshot = { ...snapshot, state: adoptState(snapshot) };
+    Object.assign(newest, { revision, publishedAt: time });
+    bucket = adoptState(snapshot);
   }
   assert.deepEqual(times, [0, 10, 20, 30, 40, 50, 600, 1200, 1800, 2400]);
 });

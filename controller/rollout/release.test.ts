@@ -20,7 +20,7 @@ const served = { ...state, served: true };
 /** The nodes that are left behind, or undefined if the withdrawal is not complete. */
 function leftBehind(nodes: readonly NodeFacts[], changes: Partial<Snapshot> = {}) {
   const snapshot = snapshotOf({ secret: release, target, state: served, nodes, ...changes });
-  const [action] = decide(snapshot).actions.filter(({ kind }) => kind === "complete");
+  const action = decide(snapshot).actions.find(({ kind }) => kind === "complete");
   return action?.kind === "complete" ? action.leftBehind : undefined;
 }
 

@@ -67,11 +67,7 @@ const readiness: readonly [expected: boolean, condition: string, nodes: readonly
   [true, "a twentieth lacks it", [...provedNodes(38), ...lacking(2)]],
   [false, "more than a twentieth lacks it", [...provedNodes(37), ...lacking(2)]],
   [true, "those that lack it are unreachable", [...provedNodes(1), cut, cut]],
-  [
-    false,
-    "those that have it are unreachable",
-    provedNodes(3).map((node) => ({ ...node, pod: cut.pod })),
-  ],
+  [false, "those that have it are unreachable", [{ ...cut, object: provedNodes(1)[0]?.object }]],
   [
     true,
     "those that lack it are younger than two minutes",
@@ -82,7 +78,7 @@ const readiness: readonly [expected: boolean, condition: string, nodes: readonly
     "those that lack it are two minutes old",
     [...provedNodes(1), ...lacking(3, { created: now - 120 })],
   ],
-  [true, "a young node has it", provedNodes(1).map((node) => ({ ...node, ...young }))],
+  [true, "a young node has it", [{ ...askedNode("n", at, "Proved"), ...young }]],
   [false, "nodes without a pod lack it", [...provedNodes(2), ...lacking(2, { pod: undefined })]],
 ];
 for (const [expected, condition, nodes] of readiness)

@@ -81,6 +81,8 @@ test("finishes rollouts and the removal with few writes when policies add items 
   assert.equal(kubelets.mostAtOnce, 1);
   assert.deepEqual(await tolerations(), ["every", "added"]);
   assert.ok((await podSpec())?.containers[0]?.env?.some(({ name }) => name === "HTTPS_PROXY"));
+  const { metadata } = (await on.api.get<V1DaemonSet>(paths.daemonSet))?.spec?.template ?? {};
+  assert.equal(metadata?.labels?.["cost-center"], "7");
   await untilIdle();
   await rollsOut("two");
   await untilIdle();
@@ -94,7 +96,7 @@ test("finishes rollouts and the removal with few writes when policies add items 
     seen: tolerations,
   });
   await untilIdle();
-  assert.equal(kubelets.order(last).length, names.length, "a node got its grant again");
+  assert.equal(kubelets.order(last).length, names.length, "a node was asked again");
   await plane.clear(on);
   assert.equal(await controller.stop(), 0);
 });
@@ -105,8 +107,8 @@ longTest(
     await steer(on, 1);
     const former = plane.startController(on.kubeconfig);
     await rollsOut("one");
-    const rolling = policies.onDaemonSets(policies.rollingUpdate);
-    await policies.impose(on, "rolling", rolling);
+    const onDelete = policies.onDaemonSets(policies.onDelete);
+    await policies.impose(on, "on-delete", onDelete);
     await rollsOut("two");
     assert.equal(await former.stop(), 0);
     await using controller = plane.startController(
@@ -119,13 +121,13 @@ longTest(
     await until("the log reports it", () => line.test(controller.output()));
     const isUpgraded = async () => JSON.stringify(await podSpec()).includes("33Mi");
     await stays("the DaemonSet is not written", async () => !(await isUpgraded()), 3000);
-    await policies.withdraw(on, "rolling", rolling);
+    await policies.withdraw(on, "on-delete", onDelete);
     await until("the DaemonSet is written", isUpgraded, { timeout: 90_000 });
     assert.equal(kubelets.mostAtOnce, 1);
   },
 );
 
-test("while a policy changes the content of global-pull-secret, grants nothing and logs what to do", async () => {
+test("while a policy changes the content of global-pull-secret, asks no node and logs what to do", async () => {
   const other = policies.onSecrets(policies.otherData);
   await policies.impose(on, "other", other);
   await steer(on, 1);

@@ -4,13 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import {
-  HttpMethod,
-  type V1Container,
-  type V1DaemonSet,
-  type V1ObjectMeta,
-  type V1Pod,
-} from "@kubernetes/client-node";
+import { HttpMethod, type KubernetesObject, type V1DaemonSet } from "@kubernetes/client-node";
 import * as names from "#contract/names.ts";
 import type { Agent } from "#controller/objects/agent.ts";
 import { role, serviceAccount } from "#controller/objects/daemonset.ts";
@@ -18,8 +12,7 @@ import { ApiError } from "#kube/client/api-error.ts";
 import { callsOver, connect } from "#kube/client/client.ts";
 import type { Cluster as Api } from "#kube/client/cluster.ts";
 import { open, type Connection } from "#kube/client/connection.ts";
-import { annotate, removeVersion } from "#kube/client/conditional.ts";
-import { collections, owned } from "#kube/client/paths.ts";
+import { owned } from "#kube/client/paths.ts";
 import { loadKubeConfig } from "#kube/load.ts";
 import { samples } from "#tools/install/flag-samples.fixture.ts";
 import type { KubeObject } from "#tools/install/yaml.ts";
@@ -42,20 +35,16 @@ import {
 } from "./bound-agents.ts";
 import {
   another,
-  anotherImage,
-  changesOfPod,
   controller,
   grants,
   itsOwn,
-  labels,
-  owner,
+  ofNode,
   passing,
   states,
-  strangers,
   type State,
 } from "./bound-requests.ts";
 import { writeKubeconfig } from "./plane/start.ts";
-import { denyingConfigMaps, stampingPods, stampingSecrets } from "./policies.ts";
+import { denyingConfigMaps, sharingCosts, stampingSecrets } from "./policies.ts";
 
 const images = [{ name: "global-pull-secret", newName: repository, newTag: tag }];
 
@@ -128,25 +117,10 @@ const deleted = (how: object): Promise<string> => {
   );
 };
 
-/** A pod of kube-system. */
-async function podOf(metadata: V1ObjectMeta, ...more: V1Container[]): Promise<V1Pod> {
-  const containers = [{ name: "main", image: "a.example/b:1" }, ...more];
-  const pod = { generateName: "pod-", namespace: names.namespace, ...metadata };
-  return await admin.create<V1Pod>(collections.pods, {
-    apiVersion: "v1",
-    kind: "Pod",
-    metadata: pod,
-    spec: { serviceAccountName: names.agentName, containers },
-  });
-}
-
-const pathOf = ({ metadata }: V1Pod) => `${collections.pods}/${metadata?.name}`;
-const versionOf = ({ metadata }: V1Pod) => ({
+const versionOf = ({ metadata }: KubernetesObject) => ({
   uid: metadata?.uid ?? "",
   resourceVersion: metadata?.resourceVersion ?? "",
 });
-const patched = (pod: V1Pod, { metadata = {}, ...body }: { metadata?: object; spec?: object }) =>
-  refusal(own.patch(pathOf(pod), { metadata: { ...metadata, ...versionOf(pod) }, ...body }));
 
 /** Prepares a write of this kind for an object of the account. */
 async function prepare(state: State, path: string, body = {}): Promise<void> {
@@ -183,46 +157,15 @@ async function install(objects: readonly KubeObject[]): Promise<void> {
   kubeconfig = writeKubeconfig(cluster, "controller", cluster.server, token);
   connection = open(loadKubeConfig(kubeconfig), () => {}, {});
   own = callsOver(connection);
-  const stranger = pathOf(await podOf({}));
   const evil = changed((spec) => (spec.hostPID = true));
   await until("the policies are in force", async () => {
-    const pod = await admin.get<V1Pod>(stranger);
-    assert.ok(pod);
-    const all = [
-      patched(pod, { metadata: { annotations: { a: "b" } } }),
-      applied(evil),
-      refusal(apply(owned.role, { ...role, rules: [grants] })),
-    ];
+    const all = [applied(evil), refusal(apply(owned.role, { ...role, rules: [grants] }))];
     return (await Promise.all(all)).every((message) => message !== "");
   });
 }
 
 describe("the account", () => {
   before(async () => await install(await kustomized(overlay)));
-
-  test("grants an agent's pod a revision, and replaces the pod", async () => {
-    const pod = await podOf({ labels, ownerReferences: [owner] });
-    const granted = { [names.revisionAnnotation]: "1", [names.wordAnnotation]: null };
-    const first = await annotate<V1Pod>(own, pathOf(pod), versionOf(pod), granted);
-    assert.ok(first.is === "done", JSON.stringify(first));
-    assert.equal((await removeVersion(own, pathOf(pod), versionOf(first.object))).is, "done");
-  });
-
-  for (const [what, metadata] of Object.entries(strangers))
-    test(`neither changes nor deletes ${what}`, async () => {
-      const pod = await podOf(metadata);
-      assert.match(await patched(pod, { metadata: { annotations: { a: "b" } } }), /not one of/);
-      const { uid } = versionOf(pod);
-      assert.match(await refusal(own.remove(pathOf(pod), uid)), /the pod is not one of/);
-    });
-
-  for (const [what, change] of Object.entries(changesOfPod))
-    test(`does not change ${what} of an agent's pod`, async () => {
-      const annotations = { "a.example/team": "a" };
-      const pod = await podOf({ labels, annotations, ownerReferences: [owner] });
-      assert.match(await patched(pod, change), /may (?:not )?change/);
-      assert.deepEqual(await admin.get(pathOf(pod)), pod);
-    });
 
   for (const state of states)
     describe(`${state} the DaemonSet`, () => {
@@ -265,28 +208,19 @@ describe("the account", () => {
       });
   for (const [how, patch] of Object.entries(labelling))
     test(`sets no label by a patch that is ${how}`, async () => {
-      const pod = await podOf({ labels, ownerReferences: [owner] });
       await apply(owned.state, bodyOf(owned.state), false);
       const type = `--type=${how.split(" ")[0]}`;
-      for (const object of [`pod/${pod.metadata?.name}`, `secret/${names.stateSecretName}`]) {
-        const sent = cluster.kubectl(
-          `--kubeconfig=${kubeconfig}`,
-          "patch",
-          object,
-          ...its,
-          type,
-          "-p",
-          JSON.stringify(patch),
-        );
-        await assert.rejects(sent, /labels that this account may not change: k8s-app/, object);
-      }
+      const object = ["secret", names.stateSecretName, ...its];
+      const asked = ["patch", ...object, type, "-p", JSON.stringify(patch)];
+      const sent = cluster.kubectl(`--kubeconfig=${kubeconfig}`, ...asked);
+      await assert.rejects(sent, /labels that this account may not change: k8s-app/);
     });
   test("does not let the API server write kubectl's annotation for it", async () => {
     const [path, body] = [owned.state, bodyOf(owned.state)];
     await apply(path, body, false);
     const annotation = "kubectl.kubernetes.io/last-applied-configuration={}";
     await cluster.kubectl("annotate", "secret", names.stateSecretName, ...its, annotation);
-    const version = versionOf((await admin.get<V1Pod>(path)) ?? assert.fail());
+    const version = versionOf((await admin.get<KubernetesObject>(path)) ?? assert.fail());
     await admin.patch(path, { metadata: { ...version, managedFields: [another] } });
     const asKubectl = own.apply(path, body, { manager: "kubectl", force: true, dryRun: true });
     assert.match(await refusal(asKubectl), /annotations that .*: kubectl\S+last-applied/);
@@ -296,6 +230,11 @@ describe("the account", () => {
     test(`is allowed ${what}`, async () => {
       assert.equal(await refusal(apply(path, body)), "");
     });
+  test("creates a NodePullSecret that belongs to its Node", async () => {
+    const [path] = itsOwn["a NodePullSecret"] ?? assert.fail();
+    await prepare("create", path);
+    assert.equal(await refusal(apply(path, ofNode)), "");
+  });
 });
 
 describe("allows each flag of the controller if annotations name the required values", () => {
@@ -331,10 +270,6 @@ describe("the policies if other clients write too", () => {
   });
 
   test("bounds no other account", async () => {
-    const pod = await podOf({});
-    const image = anotherImage[0]?.image;
-    await cluster.kubectl("set", "image", `pod/${pod.metadata?.name}`, `main=${image}`, ...its);
-    await cluster.kubectl("delete", "pod", pod.metadata?.name ?? "", ...its, "--now");
     const how = { manager: "somebody", force: true, dryRun: true };
     await admin.apply(
       owned.daemonSet,
@@ -438,7 +373,7 @@ describe("the policies if other clients write too", () => {
     const { namespace } = names;
     const removed = { annotations: { "globalpullsecret.io/agent-image": null } };
     const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${controller}`;
-    const { metadata } = (await admin.get<V1Pod>(path)) ?? {};
+    const { metadata } = (await admin.get<KubernetesObject>(path)) ?? {};
     const { uid = "", resourceVersion = "" } = metadata ?? {};
     await admin.patch(path, { metadata: { ...removed, uid, resourceVersion } });
     await untilDenied({ probationSeconds: 31 }, /agent-image of ServiceAccount \S+ is missing/);
@@ -470,28 +405,23 @@ describe("the policies if other clients write too", () => {
     await cluster.kubectl("delete", kinds, "worded");
   });
 
-  test("grants revisions while one policy stamps pods on every update and another has added a container", async () => {
-    await cluster.apply(...stampingPods);
-    const side = { name: "side", image: "side.example/car:1" };
-    const pod = await podOf({ labels, ownerReferences: [owner] }, side);
-    const granted = { [names.revisionAnnotation]: "1" };
-    const metadata = await until("the policy stamps", async () => {
-      const version = versionOf((await admin.get<V1Pod>(pathOf(pod))) ?? pod);
-      const outcome = await annotate<V1Pod>(own, pathOf(pod), version, granted);
-      assert.ok(outcome.is === "done", JSON.stringify(outcome));
-      const { metadata } = outcome.object;
-      return metadata?.annotations?.["stamp"] !== undefined && metadata;
+  test("declares the DaemonSet while a policy shares the costs of all templates", async () => {
+    await admin.remove(owned.daemonSet, (await live()).metadata?.uid ?? "");
+    await cluster.apply(...sharingCosts);
+    const { metadata, spec } = await until("the policy adds its label", async () => {
+      await apply(owned.daemonSet, declared(), false);
+      const { template } = (await live()).spec ?? assert.fail();
+      return template.metadata?.labels?.["cost-center"] === "7" && template;
     });
-    assert.equal(metadata.labels?.["stamp"], "s");
-    const { tolerations } = (await admin.get<V1Pod>(pathOf(pod)))?.spec ?? {};
-    assert.ok(tolerations?.some(({ key }) => key === "stamp"));
-    assert.equal(metadata.annotations?.[names.revisionAnnotation], "1");
-    const next = { [names.revisionAnnotation]: "2" };
-    const version = versionOf((await admin.get<V1Pod>(pathOf(pod))) ?? pod);
-    const second = await annotate<V1Pod>(own, pathOf(pod), version, next);
-    assert.ok(second.is === "done", JSON.stringify(second));
-    const after = second.object.metadata ?? {};
-    assert.notEqual(after.annotations?.["stamped"], metadata.annotations?.["stamped"]);
+    assert.equal(metadata?.annotations?.["cost.example/team"], "platform");
+    const variables = spec && containerOf(spec).env?.map(({ name }) => name);
+    assert.ok(variables?.includes("HTTPS_PROXY"));
+    // An upgrade, in which the policy adds the same again.
+    assert.equal(await applied(declared({ probationSeconds: 30 })), "");
+    const own = changed((_, { labels }) => Object.assign(labels ?? {}, { "k8s-app": "kube-dns" }));
+    assert.match(await applied(own), /do not name: k8s-app/);
+    await cluster.kubectl("delete", "mutatingadmissionpolicies", "costs");
+    await again();
   });
 
   test("writes its Secret while one policy labels Secrets", async () => {
@@ -499,14 +429,17 @@ describe("the policies if other clients write too", () => {
     await prepare("create", path);
     await cluster.apply(...stampingSecrets(names.stateSecretName));
     const stamped = await until("the policy stamps", async () => {
-      const secret = (await own.apply(path, body, { manager: controller, force: true })) as V1Pod;
+      const secret = (await own.apply(path, body, {
+        manager: controller,
+        force: true,
+      })) as KubernetesObject;
       return secret.metadata?.labels?.["stamp"] === "s" && secret;
     });
     assert.equal(stamped.metadata?.annotations?.["stamp"], "s");
     assert.equal(await refusal(apply(path, body)), "");
     // The policy has set this label, but the account itself may still not set it.
     await cluster.kubectl("delete", "mutatingadmissionpolicies", "stamp-secrets");
-    const metadata = { ...(body as V1Pod).metadata, labels: { stamp: "t" } };
+    const metadata = { ...(body as KubernetesObject).metadata, labels: { stamp: "t" } };
     await until(
       "the key is denied",
       async () => (await refusal(apply(path, { ...body, metadata }))) !== "",
@@ -526,7 +459,7 @@ describe("the policies if other clients write too", () => {
       /labels that this account may not change: stamp \(/.test(await refusal(apply(path, body))),
     );
     await kubectl("stamp-");
-    const { metadata } = (await admin.get<V1Pod>(path)) ?? {};
+    const { metadata } = (await admin.get<KubernetesObject>(path)) ?? {};
     assert.equal(metadata?.labels?.["stamp"], "s");
     assert.equal(await refusal(apply(path, body)), "");
   });

@@ -28,6 +28,10 @@ const patched = (expression: string) => ({ patchType: "JSONPatch", jsonPatch: { 
 export const additions = {
   label: applied('Object{metadata: Object.metadata{labels: {"team": "platform"}}}'),
   annotation: applied('Object{metadata: Object.metadata{annotations: {"cost": "shared"}}}'),
+  costs: applied(
+    "Object{spec: Object.spec{template: Object.spec.template{metadata: Object.spec.template.metadata{" +
+      'labels: {"cost-center": "7"}, annotations: {"cost.example/team": "platform"}}}}}',
+  ),
   env: applied(
     `Object{spec: Object.spec{template: Object.spec.template{spec: ${pod}{containers: [${pod}.containers{name: "agent",` +
       ` env: [${pod}.containers.env{name: "HTTPS_PROXY", value: "http://proxy.example"}]}]}}}}`,
@@ -48,12 +52,9 @@ export const mirrorImages = patched(
     ' [JSONPatch{op: "replace", path: "/spec/template/spec/containers/0/image", value: "informer.example/" + object.spec.template.spec.containers[0].image}]',
 );
 
-/**
- * Changes the update strategy to RollingUpdate, so that the DaemonSet controller itself replaces
- * the pods.
- */
-export const rollingUpdate = patched(
-  '[JSONPatch{op: "replace", path: "/spec/updateStrategy/type", value: "RollingUpdate"}]',
+/** Changes the update strategy to OnDelete, so that the DaemonSet controller replaces no pod. */
+export const onDelete = patched(
+  '[JSONPatch{op: "replace", path: "/spec/updateStrategy", value: Object.spec.updateStrategy{type: "OnDelete"}}]',
 );
 
 /** Replaces every pull secret's document by `{}`. */
@@ -73,26 +74,17 @@ export const onSecrets = (...mutations: readonly object[]): AdmissionPolicy => (
   mutations,
 });
 
-/**
- * A policy that adds a label, an annotation and a toleration to pods at each update. The annotation
- * `stamped` gets another value at each update.
- */
-export const stampingPods: readonly object[] = policyOf("Mutating", "stamp", {
+/** A policy that adds a label, an annotation and a proxy to the template of every DaemonSet. */
+export const sharingCosts: readonly object[] = policyOf("Mutating", "costs", {
   failurePolicy: "Fail",
   reinvocationPolicy: "Never",
-  matchConstraints: { resourceRules: [ruleFor("UPDATE", "pods")] },
-  mutations: [
-    applied(
-      'Object{metadata: Object.metadata{labels: {"stamp": "s"}, annotations: {"stamp": "s"}}}',
-    ),
-    applied(
-      "Object{metadata: Object.metadata{annotations: {'stamped': string(oldObject.metadata.resourceVersion)}}}",
-    ),
-    patched(
-      'object.spec.tolerations.exists(t, has(t.key) && t.key == "stamp") ? [] :' +
-        ' [JSONPatch{op: "add", path: "/spec/tolerations/-", value: Object.spec.tolerations{key: "stamp", operator: "Exists"}}]',
-    ),
-  ],
+  matchConstraints: {
+    resourceRules: [
+      ruleFor("CREATE", "daemonsets", "apps"),
+      ruleFor("UPDATE", "daemonsets", "apps"),
+    ],
+  },
+  mutations: [additions.costs, additions.env],
 });
 
 /** A policy that adds a label and an annotation to Secrets of this name at each write. */
@@ -152,8 +144,13 @@ function policyOf(
   ];
 }
 
-function ruleFor(operation: string, resource: string): object {
-  return { apiGroups: [""], apiVersions: ["v1"], operations: [operation], resources: [resource] };
+function ruleFor(operation: string, resource: string, apiGroup = ""): object {
+  return {
+    apiGroups: [apiGroup],
+    apiVersions: ["v1"],
+    operations: [operation],
+    resources: [resource],
+  };
 }
 
 /** Applies a policy and waits until the API server enforces it. */
@@ -209,9 +206,6 @@ async function tried(on: Plane, resource: "daemonsets" | "secrets"): Promise<str
   const labels = { probe };
   const spec = {
     selector: { matchLabels: labels },
-    // OnDelete, as in our object. The default is RollingUpdate, which would hide the policy's
-    // change.
-    updateStrategy: { type: "OnDelete" },
     template: {
       metadata: { labels },
       spec: { containers: [{ name: "agent", image: "x" }], tolerations: [{ operator: "Exists" }] },

@@ -25,7 +25,6 @@ export const collections = {
   nodes: "/api/v1/nodes",
   nodePullSecrets: collection("apis/globalpullsecret.io/v1alpha1", "nodepullsecrets"),
   globalPullSecrets: "/apis/globalpullsecret.io/v1alpha1/globalpullsecrets",
-  nodePullSecrets: collection("apis/globalpullsecret.io/v1alpha1", "nodepullsecrets"),
 } as const;
 
 /** The objects that we own, in the order in which they are created. */

@@ -173,8 +173,8 @@ export const denied: Readonly<Record<string, Change>> = {
       .forEach((volume) => (volume.hostPath = { ...hostPath, type: "Directory" })),
   "another Secret": (spec) =>
     spec.volumes?.push({ name: "other", secret: { secretName: "other" } }),
-  "a mount of another volume": (spec) =>
-    containerOf(spec).volumeMounts?.push({ name: "root", mountPath: "/host/root" }),
+  "a second mount of a volume": (spec) =>
+    containerOf(spec).volumeMounts?.push({ name: "kubelet", mountPath: "/host/root" }),
   "a writable directory of systemd": (spec) =>
     (containerOf(spec).volumeMounts ?? [])
       .filter(({ name }) => name === "systemd")
@@ -204,12 +204,7 @@ export const denied: Readonly<Record<string, Change>> = {
   "another API server": (spec) =>
     containerOf(spec).env?.push({ name: "KUBERNETES_SERVICE_HOST", value: "10.0.0.1" }),
   "another name of the node": (spec) =>
-    containerOf(spec).env?.push({ name: "NODE_NAME", value: "a" }),
-  "a label beside a variable that is given twice": (spec, { labels }) => {
-    const { env = [] } = containerOf(spec);
-    env.push(...env.slice(0, 1));
-    Object.assign(labels ?? {}, { "k8s-app": "kube-dns" });
-  },
+    containerOf(spec).env?.splice(0, 1, { name: "NODE_NAME", value: "a" }),
   "a proxy from a Secret": (spec) =>
     containerOf(spec).env?.push({
       name: "HTTPS_PROXY",

@@ -215,6 +215,18 @@ describe("the account", () => {
       const sent = cluster.kubectl(`--kubeconfig=${kubeconfig}`, ...asked);
       await assert.rejects(sent, /labels that this account may not change: k8s-app/);
     });
+  test("sets no label of the template beside a variable that is given twice, which no record can hold", async () => {
+    await prepare("update", owned.daemonSet, declared());
+    const [first] = containerOf(declared().spec?.template.spec ?? assert.fail()).env ?? [];
+    const patch = [
+      { op: "add", path: "/spec/template/spec/containers/0/env/-", value: first },
+      { op: "add", path: "/spec/template/metadata/labels/k8s-app", value: "kube-dns" },
+    ];
+    const object = ["daemonset", names.agentName, ...its, "--type=json"];
+    const asked = ["patch", ...object, "-p", JSON.stringify(patch)];
+    const sent = cluster.kubectl(`--kubeconfig=${kubeconfig}`, ...asked);
+    await assert.rejects(sent, /do not name: k8s-app/);
+  });
   test("does not let the API server write kubectl's annotation for it", async () => {
     const [path, body] = [owned.state, bodyOf(owned.state)];
     await apply(path, body, false);

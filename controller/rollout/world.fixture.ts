@@ -1,15 +1,14 @@
 /**
- * For tests: an API server in memory, nodes whose agents answer a grant within a second, and the
+ * For tests: an API server in memory, nodes whose agents answer an order within a second, and the
  * controller's steps, on a clock that the test moves.
  */
 import assert from "node:assert/strict";
-import type { V1DaemonSet, V1Pod, V1Secret } from "@kubernetes/client-node";
-import { grantOf, keyOf } from "#contract/grant.ts";
+import type { KubernetesObject, V1DaemonSet, V1Pod, V1Secret } from "@kubernetes/client-node";
 import { agentContainer, agentName } from "#contract/names.ts";
-import { messageOf, type MessageKind } from "#contract/termination-message.ts";
-import { noMemory } from "./facts.ts";
+import type { Result } from "#contract/order.ts";
 import { agent } from "#controller/objects/agent.fixture.ts";
-import { readPublished } from "#controller/objects/global-secret.ts";
+import { annotations } from "#controller/objects/annotations.ts";
+import { contentDigest, readPublished } from "#controller/objects/global-secret.ts";
 import { readState } from "#controller/objects/state.ts";
 import { noRequests } from "#controller/policy/policy-in-force.ts";
 import type { WantedContent } from "#controller/sources/accept.ts";
@@ -21,19 +20,27 @@ import { collections, owned, type OwnedName } from "#kube/client/paths.ts";
 import { CollectionInformer } from "#kube/watch/informer.ts";
 import { FakeApi } from "#test/harness/api/api.ts";
 import { directly } from "#test/harness/api/direct.ts";
+import { install } from "#test/harness/api/installed.ts";
 import { Store } from "#test/harness/api/store.ts";
 import { policyWith } from "../policy/policy.fixture.ts";
-import { NodeListTimer } from "./nodes.ts";
-import { agentsSelector, keepPod, type AgentPod } from "./pods.ts";
+import {
+  agentsSelector,
+  keepNode,
+  keepObject,
+  keepPod,
+  type NodeObject,
+  objectPath,
+} from "./objects.ts";
+import { Guard } from "./guard.ts";
 import { Repairs } from "./write.ts";
 import { readRollout } from "./observe.ts";
 import { takeStep, type Progress } from "./step.ts";
 
 /**
- * How a node's agent reacts to a grant. `away`: the node no longer answers. `podless`: it has no
+ * How a node's agent reacts to an order. `away`: the node no longer answers. `podless`: it has no
  * agent.
  */
-export type Behaviour = "proves" | "fails" | "ignores" | "away" | "podless";
+export type Behaviour = "proves" | "fails" | "refuses" | "ignores" | "away" | "podless";
 
 const born = Date.parse("2026-01-01T00:00:00Z");
 const stamp = (time: number): string => new Date(time).toISOString().replace(".000Z", "Z");
@@ -57,6 +64,9 @@ export const nothingLeft = content("", {
   intent: "release",
 });
 
+/** Seconds until the DaemonSet controller counts a new pod as available. */
+const availableSeconds = 30;
+
 export class World {
   seconds = 0;
   readonly api = new FakeApi(new Store(() => new Date(this.now)));
@@ -64,9 +74,13 @@ export class World {
   readonly nodes = new Map<string, Behaviour>();
   /** Nodes whose agents' pods remain when the DaemonSet is gone. */
   readonly stuck = new Set<string>();
+  /** What the controller watches. A test can delay one of them. */
+  readonly informers = {
+    pods: new CollectionInformer(keepPod),
+    objects: new CollectionInformer(keepObject),
+    nodes: new CollectionInformer(keepNode),
+  };
   readonly #kubelets = directly(this.api, "kubelet");
-  readonly #pods = new CollectionInformer<AgentPod>(keepPod);
-  readonly #answered = new Map<string, string>();
   #names = 0;
   readonly remover: RemovalContext = {
     cluster: this.cluster,
@@ -74,10 +88,10 @@ export class World {
     policy: policyWith({ maxUnavailable: 1 }, { forgetAfterSeconds: 3600 }),
     requests: noRequests,
     admitted: new Admitted({ now: () => new Date(this.now) }),
-    pods: this.#pods,
-    memory: { grants: noMemory },
+    ...this.informers,
     repairs: new Repairs(),
-    nodeListTimer: new NodeListTimer(),
+    guard: new Guard(),
+    ended: { revision: undefined },
     times: () => ({ steady: this.seconds, api: this.now / 1000 }),
     now: () => new Date(this.now),
     unchangedSeconds: unchangedClock(() => this.seconds),
@@ -85,6 +99,7 @@ export class World {
 
   static async of(nodes: Readonly<Record<string, Behaviour>>): Promise<World> {
     const world = new World();
+    install(world.api);
     for (const [name, does] of Object.entries(nodes)) await world.join(name, does);
     return world;
   }
@@ -95,38 +110,16 @@ export class World {
 
   async join(name: string, does: Behaviour = "proves"): Promise<void> {
     this.nodes.set(name, does);
-    const status = { conditions: [{ type: "Ready", status: "True" }] };
     const metadata = { name, labels: { "kubernetes.io/os": "linux" } };
-    await this.#kubelets.create(collections.nodes, { metadata, status });
+    await this.#kubelets.create(collections.nodes, { metadata });
   }
 
-  /** Deletes a Node, and its pod with it. */
+  /** Deletes a Node, and with it its pod and its NodePullSecret. */
   leave(name: string): void {
     this.nodes.delete(name);
     this.delete(`${collections.nodes}/${name}`);
+    this.delete(objectPath(name));
     for (const pod of this.pods) if (pod.spec?.nodeName === name) this.#drop(pod);
-  }
-
-  /** Lets the node's kubelet answer again, so that the node's pod becomes Ready. */
-  returns(name: string): void {
-    this.setReady(name, "True");
-  }
-
-  /** Sets whether the node's pod is Ready (`status`). */
-  setReady(name: string, status: "True" | "False"): void {
-    const lastTransitionTime = stamp(this.now);
-    const conditions = ["ContainersReady", "Ready"].map((type) => {
-      return { type, status, lastTransitionTime };
-    });
-    for (const pod of this.pods) {
-      if (pod.spec?.nodeName !== name) continue;
-      const path = `${collections.pods}/${pod.metadata?.name}/status`;
-      const [{ lastState = {} } = {}] = pod.status?.containerStatuses ?? [];
-      const containerStatuses = [{ name: agentContainer, state: { running: {} }, lastState }];
-      const type = "application/merge-patch+json";
-      const body = { status: { conditions, containerStatuses } };
-      this.api.answer({ method: "PATCH", path, type, body });
-    }
   }
 
   /** Deletes an object, like an administrator. */
@@ -141,14 +134,14 @@ export class World {
     assert.equal(this.api.answer({ method: "PATCH", path, query, body, type }).status, 200);
   }
 
-  /** Makes the controller forget its decisions, like a restart. */
+  /** Starts another controller, which knows only what the API server has. */
   restart(): void {
-    this.remover.memory.grants = noMemory;
+    Object.assign(this.remover, { repairs: new Repairs(), ended: { revision: undefined } });
   }
 
   /** Moves the clock, lets the nodes act, and takes a step. */
   async step(target: WantedContent): Promise<Progress> {
-    await this.showPods();
+    await this.show();
     return takeStep(this.remover, await observe(this.cluster, undefined), target);
   }
 
@@ -161,15 +154,23 @@ export class World {
     throw new Error(`the condition never held: ${JSON.stringify(await this.step(target))}`);
   }
 
-  /** Moves the clock, lets the nodes act, and shows the pods to the informer. */
-  async showPods(): Promise<void> {
+  /** Moves the clock, lets the nodes act, and shows the cluster to the informers. */
+  async show(): Promise<void> {
     this.seconds += 1;
     await this.#act();
-    this.#pods.begins();
-    const [labelSelector, path] = [agentsSelector, collections.pods];
-    const { store } = this.api;
-    await this.cluster.pages<V1Pod>(path, { labelSelector }, (items) => this.#pods.page(items));
-    this.#pods.listed(store.version);
+    await this.#list(this.informers.pods, collections.pods, { labelSelector: agentsSelector });
+    await this.#list(this.informers.objects, collections.nodePullSecrets);
+    await this.#list(this.informers.nodes, collections.nodes);
+  }
+
+  async #list(
+    informer: Pick<CollectionInformer<unknown>, "begins" | "page" | "listed">,
+    path: string,
+    query: Readonly<Record<string, string>> = {},
+  ): Promise<void> {
+    informer.begins();
+    await this.#kubelets.pages<KubernetesObject>(path, query, (items) => informer.page(items));
+    informer.listed(this.api.store.version);
   }
 
   get pods(): V1Pod[] {
@@ -177,13 +178,32 @@ export class World {
     return "body" in answer ? (answer.body as { items: V1Pod[] }).items : [];
   }
 
-  /** The revision that is granted to each node's pod. */
-  get granted(): Record<string, number | undefined> {
-    const entries = this.pods.map(({ metadata, spec }) => [
-      spec?.nodeName ?? "",
-      grantOf(metadata?.annotations)?.revision,
-    ]);
-    return Object.fromEntries(entries) as Record<string, number | undefined>;
+  /** The node's NodePullSecret. */
+  object(node: string): NodeObject | undefined {
+    const stored = this.api.object<KubernetesObject>(objectPath(node));
+    return stored && keepObject(stored);
+  }
+
+  /** The names of the NodePullSecrets that exist. */
+  get objects(): string[] {
+    return [...this.nodes.keys()].filter((node) => this.object(node) !== undefined);
+  }
+
+  /** The revision of each node's order. */
+  get asked(): Record<string, number | undefined> {
+    return this.#ofNodes((node) => this.object(node)?.order?.revision);
+  }
+
+  /** Result and revision of each node's report. */
+  get reports(): Record<string, string | undefined> {
+    return this.#ofNodes((node) => {
+      const { result, revision } = this.object(node)?.report ?? {};
+      return result && `${result} ${revision}`;
+    });
+  }
+
+  #ofNodes<T>(value: (node: string) => T): Record<string, T> {
+    return Object.fromEntries([...this.nodes.keys()].map((node) => [node, value(node)]));
   }
 
   get published() {
@@ -199,8 +219,8 @@ export class World {
   }
 
   /**
-   * The controller's writes so far, by the name of the object, or `pod-of-NODE`. A deletion has a
-   * minus sign in front.
+   * The controller's writes so far, by the name of the object, or of the Node for NodePullSecrets.
+   * A deletion has a minus sign in front.
    */
   get writes(): string[] {
     const paths = new Map(Object.entries(owned).map(([name, path]) => [path, name as OwnedName]));
@@ -213,12 +233,13 @@ export class World {
           query["dryRun"] === undefined &&
           status < 300,
       )
-      .map(({ verb, resource, name }) => {
+      .map(({ verb, resource, name, body }) => {
         const plural = resource.split("/").at(-1) ?? "";
         const path = [...paths.keys()].find((candidate) =>
           candidate.endsWith(`/${plural}/${name}`),
         );
-        const short = path === undefined ? name.replace(/-\d+$/, "") : (paths.get(path) ?? name);
+        const created = (body as KubernetesObject | undefined)?.metadata?.name;
+        const short = path === undefined ? name || (created ?? "") : (paths.get(path) ?? name);
         return verb === "delete" ? `-${short}` : short;
       });
   }
@@ -229,14 +250,14 @@ export class World {
     for (const pod of this.pods) {
       const node = pod.spec?.nodeName ?? "";
       const isLeft = daemonSet === undefined && !this.stuck.has(node);
-      const isEnding = pod.metadata?.deletionTimestamp !== undefined;
-      if (isLeft || isEnding || this.nodes.get(node) === "podless") this.#drop(pod);
+      if (isLeft || this.nodes.get(node) === "podless") this.#drop(pod);
       else {
         living.add(node);
         await this.#answer(pod, node);
       }
     }
     if (daemonSet === undefined) return;
+    this.#upgrade(daemonSet, living);
     for (const [node, does] of this.nodes)
       if (!living.has(node) && does !== "podless") await this.#start(daemonSet, node);
     const count = this.nodes.size;
@@ -245,6 +266,22 @@ export class World {
       metadata: { uid, resourceVersion },
       status: { desiredNumberScheduled: count, numberAvailable: count },
     });
+  }
+
+  /** Deletes pods of other templates, as the rolling update allows. */
+  #upgrade({ spec }: V1DaemonSet, living: Set<string>): void {
+    const { [annotations.template]: template } = spec?.template.metadata?.annotations ?? {};
+    const age = ({ metadata }: V1Pod) =>
+      (this.now - Date.parse(String(metadata?.creationTimestamp))) / 1000;
+    const { pods } = this;
+    const young = pods.filter((pod) => age(pod) < availableSeconds).length;
+    const free = Number(spec?.updateStrategy?.rollingUpdate?.maxUnavailable) - young;
+    const isOther = ({ metadata }: V1Pod) =>
+      metadata?.annotations?.[annotations.template] !== template;
+    for (const pod of pods.filter(isOther).slice(0, Math.max(0, free))) {
+      this.#drop(pod);
+      living.delete(pod.spec?.nodeName ?? "");
+    }
   }
 
   async #start({ spec }: V1DaemonSet, node: string): Promise<void> {
@@ -267,34 +304,44 @@ export class World {
         volumes: spec?.template.spec?.volumes ?? [],
       },
     });
-    await this.#report(pod, undefined);
+    await this.#setReady(pod, "True");
   }
 
   async #answer(pod: V1Pod, node: string): Promise<void> {
     const does = this.nodes.get(node) ?? "away";
-    const { uid = "", annotations } = pod.metadata ?? {};
-    const grant = grantOf(annotations);
-    if (does === "away") {
-      if (this.#answered.get(uid) === "away") return;
-      this.#answered.set(uid, "away");
-      return this.#report(pod, undefined, "False");
+    await this.#setReady(pod, does === "away" ? "False" : "True");
+    const object = this.object(node);
+    if (object === undefined || does === "away" || does === "ignores") return;
+    const { published } = this;
+    if (published?.intent === "release") {
+      const { revision } = published;
+      const content = { revision, digest: contentDigest(published) };
+      return this.#report(node, "Removed", { ...content, attempt: object.order?.attempt ?? 0 });
     }
-    if (grant === undefined || does === "ignores" || this.#answered.get(uid) === keyOf(grant))
-      return;
-    this.#answered.set(uid, keyOf(grant));
-    const kind: MessageKind = does === "fails" && grant.revision > 0 ? "failed" : "proved";
-    const reports = grant.word || kind === "failed";
-    const word = { kind, key: keyOf(grant), journal: grant.revision };
-    await this.#report(pod, reports ? messageOf("GPS200 an answer", word) : undefined);
+    const { order, report } = object;
+    if (order !== undefined && order.attempt !== report?.attempt)
+      await this.#report(node, results[does], order);
   }
 
-  async #report(pod: V1Pod, message: string | undefined, ready = "True"): Promise<void> {
-    const { name = "", uid = "" } = pod.metadata ?? {};
-    const resourceVersion = pod.metadata?.resourceVersion ?? "";
+  async #report(node: string, result: Result, content: object): Promise<void> {
+    const { uid = "", resourceVersion = "", report } = this.object(node) ?? {};
+    const { revision, digest, attempt } = content as NonNullable<NodeObject["order"]>;
+    if (report?.revision === revision && report.attempt === attempt) return;
+    const time = stamp(this.now);
+    const answer = { code: "GPS200", message: "an answer", version: "1", since: time, time };
+    const mode = this.published?.mode ?? "Restart";
+    await this.#kubelets.patch(`${objectPath(node)}/status`, {
+      metadata: { uid, resourceVersion },
+      status: { revision, digest, attempt, result, mode, ...answer },
+    });
+  }
+
+  /** If the kubelet does not answer, only the condition Ready changes. */
+  async #setReady({ metadata, status }: V1Pod, ready: "True" | "False"): Promise<void> {
+    const before = status?.conditions?.find(({ type }) => type === "Ready");
+    if (before?.status === ready) return;
+    const { name = "", uid = "", resourceVersion = "" } = metadata ?? {};
     const lastTransitionTime = stamp(this.now);
-    const before = pod.status?.containerStatuses?.[0]?.lastState;
-    const lastEnd = { terminated: { message, finishedAt: lastTransitionTime } };
-    const lastState = message === undefined ? (before ?? {}) : lastEnd;
     await this.#kubelets.patch(`${collections.pods}/${name}/status`, {
       metadata: { uid, resourceVersion },
       status: {
@@ -302,9 +349,7 @@ export class World {
           { type: "ContainersReady", status: "True", lastTransitionTime },
           { type: "Ready", status: ready, lastTransitionTime },
         ],
-        containerStatuses: [
-          { name: agentContainer, ready: true, state: { running: {} }, lastState },
-        ],
+        containerStatuses: [{ name: agentContainer, ready: true, state: { running: {} } }],
       },
     });
   }
@@ -315,9 +360,19 @@ export class World {
   }
 }
 
-/** The published content is served, and no grant is unproved. */
+/** How an agent answers an order. */
+const results: Readonly<Record<Behaviour, Result>> = {
+  proves: "Proved",
+  fails: "Failed",
+  refuses: "Refused",
+  ignores: "Proved",
+  away: "Proved",
+  podless: "Proved",
+};
+
+/** The published content is served, and every node has proved it. */
 export const isServed = ({ view, served, revision }: Progress): boolean =>
-  view?.phase === "served" && served === revision && view.places === 0;
+  view?.phase === "done" && view.pending === "no" && served === revision && view.places === 0;
 
 /** Returns a cluster of three nodes that have the content `firstContent`. */
 export async function deployed(): Promise<World> {

@@ -41,8 +41,10 @@ export type Writing = Readonly<{
 /**
  * Sends these writes in parallel. If an object has changed or is gone, the next decision takes this
  * into account. A refused write is repeated after a pause, and does not stop the other writes.
- * After an error that is not about one object, such as "too many requests", nothing more is sent,
- * and the call rejects with this error.
+ *
+ * After an error that is not about one object, such as "too many requests", nothing more is sent
+ * until Retry-After has passed. The next decision then repeats the unsent writes. If no write
+ * succeeded, the call rejects with this error.
  */
 export async function writeObjects(
   { cluster, objects, repairs, times }: Writing,
@@ -51,18 +53,22 @@ export async function writeObjects(
   const paths = new Set(actions.map(pathOf));
   repairs.forget((name) => name.startsWith(collections.nodePullSecrets) && !paths.has(name));
   let failed: unknown;
+  let written = 0;
   await inParallel(actions, async (action) => {
-    if (failed !== undefined) return;
+    if (repairs.isBusy(times().steady)) return;
     await repairs.attempt(pathOf(action), times().steady, async () => {
       try {
         objects.wrote(await send(cluster, action));
+        written += 1;
       } catch (error) {
-        if (!(error instanceof ApiError) || !isAnswered(error)) failed ??= error;
-        else if (!isOutdated(error)) throw error;
+        if (!(error instanceof ApiError) || !isAnswered(error)) {
+          failed ??= error;
+          repairs.pause(times().steady, error);
+        } else if (!isOutdated(error)) throw error;
       }
     });
   });
-  if (failed !== undefined) throw failed as Error;
+  if (failed !== undefined && written === 0) throw failed as Error;
 }
 
 async function send(cluster: Writing["cluster"], action: ObjectAction): Promise<KubernetesObject> {
@@ -75,12 +81,14 @@ async function send(cluster: Writing["cluster"], action: ObjectAction): Promise<
   return cluster.patch(pathOf(action), { metadata: { uid, resourceVersion }, spec });
 }
 
-/** Statuses without a decision about the request: no credential, timeout, too many requests. */
-const unanswered: ReadonlySet<number> = new Set([0, 401, 408, 429]);
+/**
+ * Statuses without a decision about the request: no answer, no credential, timeout, too many
+ * requests, unavailable.
+ */
+const unanswered: ReadonlySet<number> = new Set([0, 401, 408, 429, 503]);
 
 /** True if the API server, or a webhook, has decided about this request. */
-const isAnswered = ({ status, isDenial }: ApiError): boolean =>
-  isDenial || (status < 500 && !unanswered.has(status));
+const isAnswered = ({ status, isDenial }: ApiError): boolean => isDenial || !unanswered.has(status);
 
 /** True if another version of the object, or no object, has the name now. */
 const isOutdated = ({ status, isDenial }: ApiError): boolean =>
@@ -101,6 +109,18 @@ type Failure = Readonly<{ error: Error; failures: number; until: number }>;
  */
 export class Repairs {
   readonly #failed = new Map<string, Failure>();
+  #busyUntil = Number.NEGATIVE_INFINITY;
+
+  /** True while the API server wants no more writes of NodePullSecrets. */
+  isBusy(now: number): boolean {
+    return now < this.#busyUntil;
+  }
+
+  /** Records that the API server had no answer, and when it wants the next request. */
+  pause(now: number, error: unknown): void {
+    const seconds = error instanceof ApiError ? (error.retryAfterSeconds ?? 1) : 1;
+    this.#busyUntil = Math.max(this.#busyUntil, now + seconds);
+  }
 
   /** Writes the object of this name. Returns undefined if the write failed or must wait. */
   async attempt<T>(name: string, now: number, write: () => Promise<T>): Promise<T | undefined> {
@@ -136,7 +156,8 @@ export class Repairs {
 
   /** Seconds until the next try. Infinite if there is none. */
   again(now: number): number {
-    const ends = [...this.#failed.values()].map(({ until }) => until - now);
+    const times = [this.#busyUntil, ...[...this.#failed.values()].map(({ until }) => until)];
+    const ends = times.map((until) => until - now);
     return Math.min(Number.POSITIVE_INFINITY, ...ends.filter((remaining) => remaining > 0));
   }
 }

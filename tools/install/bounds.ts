@@ -143,11 +143,6 @@ const daemonSet: Bounds = {
 {'type': 'Localhost', 'localhostProfile': variables.appArmorProfile.substring(10)} :
 {'type': variables.appArmorProfile}`,
     },
-    {
-      name: "repository",
-      expression: `variables.image.lastIndexOf(':') > variables.image.lastIndexOf('/') ?
-variables.image.substring(0, variables.image.lastIndexOf(':')) : variables.image`,
-    },
     { name: "metadata", expression: "dyn(object.spec.template.metadata)" },
     {
       name: "oldMetadata",
@@ -209,11 +204,7 @@ variables.unnamed.join(', ')`,
 variables.containers.map(c, c.name + ' ' + ${ofContainer}.join(', ')).join('; ')`,
     },
     {
-      // The DaemonSet may name the image by tag, or by a digest of the same repository
-      // (docs/inside/decisions/image-digest.md).
-      expression: `variables.containers.all(c, c.image == variables.image ||
-  !variables.image.contains('@') && c.image.startsWith(variables.repository + '@') &&
-  c.image.substring(size(variables.repository)).matches('^@sha256:[0-9a-f]{64}$'))`,
+      expression: "variables.containers.all(c, c.image == variables.image)",
       messageExpression: `variables.image == '' ? '${annotation("agent-image")} is missing' :
 'the image is not ' + variables.image + ', which ${annotation("agent-image")} names'`,
     },
@@ -272,7 +263,6 @@ const types = Object.fromEntries(secrets.map(({ metadata, type }) => [metadata?.
 
 /** The API server sets the last of these annotations on each DaemonSet. */
 const ofObjects = [
-  annotations.rolled,
   annotations.released,
   annotations.published,
   "deprecated.daemonset.template.generation",

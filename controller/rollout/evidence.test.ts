@@ -95,6 +95,12 @@ const records: readonly [
   ["is silent", { nodes: [askedNode("n", at)], now: late }, { lost: ["uid-n"] }],
   ["was silent and is gone", { nodes: [] }, { lost: ["uid-n"] }, { lost: ["uid-n"] }],
   [
+    "is still silent",
+    { nodes: [askedNode("n", at)], now: late },
+    { lost: ["uid-n"] },
+    { lost: ["uid-n"] },
+  ],
+  [
     "answers after it was silent",
     { nodes: [askedNode("n", at, "Refused")], now: late },
     {},
@@ -238,6 +244,25 @@ test("remembers from the Secret that content was served when the state was delet
 test("corrects the start of the orders if the clock was set back by more than a minute", () => {
   const sinceAfter = (since: number) => adoptState(published({ state: { ...state, since } })).since;
   assert.deepEqual([sinceAfter(now + 61), sinceAfter(now + 60)], [now, now + 60]);
+});
+
+test("starts the orders now if the content seems to be published later", () => {
+  const ahead = {
+    ...published({ state: { ...state, revision: 99 } }),
+    secret: { ...secret, publishedAt: now + 9 },
+  };
+  assert.equal(adoptState(ahead).since, now);
+});
+
+test("keeps the bucket at six places, the last of which is free again within an hour", () => {
+  const places = [0, 1, 2, 3, 4, 5].map((index) => now + index * 600);
+  const full = published({ state: { ...state, revision: 99, published: places } });
+  assert.deepEqual(adoptState(full).published, [...places.slice(1), now + 3000]);
+});
+
+test("starts a second retry after the first, even in the same second", () => {
+  const retried = { ...state, since: now + 1, retry: "r" };
+  assert.equal(followRetry(snapshotOf({ retry: "s" }), retried).since, now + 2);
 });
 
 test("follows a retry once, and not during a pause", () => {

@@ -78,8 +78,7 @@ function evidenceOf(snapshot: Published, node: NodeFacts): NodeEvidence {
   const verdict = verdictOf(snapshot, node.object);
   const { object } = node;
   const isOpen = object?.order !== undefined && !isAnswered(object) && verdict !== "current";
-  const isAtWork =
-    isOpen && snapshot.secret.intent === "apply" && isInTime(snapshot, object?.order?.attempt ?? 0);
+  const isAtWork = isOpen && isInTime(snapshot, object?.order?.attempt ?? 0);
   return { node, verdict, isAtWork };
 }
 

@@ -1,7 +1,9 @@
 /** Other clients edit our objects, or have created objects with our names. */
 import assert from "node:assert/strict";
+import { isDeepStrictEqual } from "node:util";
 import { after, before, test } from "node:test";
 import type { V1DaemonSet, V1Role, V1RoleBinding, V1Secret } from "@kubernetes/client-node";
+import { role } from "#controller/objects/daemonset.ts";
 import { stays, until } from "../cluster/await.ts";
 import { NodesDriver } from "../harness/nodes/drive.ts";
 import * as plane from "./plane.ts";
@@ -71,20 +73,22 @@ const edits: readonly (readonly [
     {
       spec: { updateStrategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: "90%" } } },
     },
-    async () =>
-      (await on.api.get<V1DaemonSet>(paths.daemonSet))?.spec?.updateStrategy?.type === "OnDelete",
+    async () => {
+      const { spec } = (await on.api.get<V1DaemonSet>(paths.daemonSet)) ?? {};
+      return typeof spec?.updateStrategy?.rollingUpdate?.maxUnavailable === "number";
+    },
   ],
   [
     "minReadySeconds",
     "daemonset",
     { spec: { minReadySeconds: 0 } },
-    async () => (await on.api.get<V1DaemonSet>(paths.daemonSet))?.spec?.minReadySeconds === 3,
+    async () => (await on.api.get<V1DaemonSet>(paths.daemonSet))?.spec?.minReadySeconds === 30,
   ],
   [
     "a right of the agents",
     "role",
     { rules: [{ apiGroups: [""], resources: ["secrets"], verbs: ["get"] }] },
-    async () => ((await on.api.get<V1Role>(paths.role))?.rules ?? []).length === 0,
+    async () => isDeepStrictEqual((await on.api.get<V1Role>(paths.role))?.rules, role.rules),
   ],
   [
     "a subject of the RoleBinding",

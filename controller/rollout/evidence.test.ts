@@ -2,13 +2,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decide } from "./decide.ts";
 import { adoptState, followRetry, gather, haltOf, verdictOf, type Verdict } from "./evidence.ts";
-import type { ObjectFacts, Snapshot, StateFacts, View } from "./facts.ts";
+import type { NodeFacts, ObjectFacts, Snapshot, StateFacts, View } from "./facts.ts";
 import {
   askedNode,
   newest,
+  nodeOf,
   now,
   objectOf,
   orderAt,
+  pod,
   provedNodes,
   publishedAt,
   reportOf,
@@ -170,6 +172,29 @@ test("counts one proof if the node that proved the content is gone", () => {
   const { proved } = gather(published({ state: { ...state, proved: true } }));
   assert.equal(proved, 1);
 });
+
+const forgotten: readonly [
+  condition: string,
+  nodes: readonly NodeFacts[],
+  expected: readonly string[],
+  served?: number,
+][] = [
+  ["forgets lost nodes that are gone when the rollout is over", provedNodes(1), []],
+  ["keeps lost nodes that exist", [askedNode("n", at)], ["uid-n"]],
+  ["keeps all lost nodes before the promotion", provedNodes(1), ["uid-gone"], 99],
+  ["keeps all lost nodes while a node is at work", [askedNode("m", late)], ["uid-gone"]],
+  ["keeps all lost nodes while a node waits", [nodeOf("n")], ["uid-gone", "uid-n"]],
+  ["waits for no node without a running agent", [nodeOf("m", { pod: undefined })], []],
+  ["waits for no unreachable node", [nodeOf("m", { pod: { ...pod, isUnreachable: true } })], []],
+];
+for (const [condition, nodes, expected, served = 100] of forgotten)
+  test(condition, () => {
+    const lost = ["uid-gone", "uid-n"].filter(
+      (uid) => uid === "uid-gone" || nodes.some((node) => node.uid === uid),
+    );
+    const snapshot = published({ now: late, nodes, state: { ...state, proved: true, lost } });
+    assert.deepEqual(gather({ ...snapshot, secret: { ...secret, served } }).state.lost, expected);
+  });
 
 test("records nothing about a release", () => {
   const snapshot = { ...published({ now: late, nodes: [askedNode("n", at)] }), secret: release };

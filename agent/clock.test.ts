@@ -24,7 +24,11 @@ function jumpTo(jumped: number): void {
   const down = { unit: crashed, healthy: false, now: jumped };
   const called = { ...restarting, called: true, calls: [now - 1000] };
   check([
-    ["at rest", { journal: { ...idle, calls: [now - 1000] }, now: jumped }, "nothing GPS200 ready"],
+    [
+      "at rest",
+      { journal: { ...idle, calls: [now - 1000] }, now: jumped },
+      "nothing GPS200 Proved",
+    ],
     [
       "made, but not recorded yet",
       { journal: { ...called, tried: 1 }, unit: renewed, now: jumped },

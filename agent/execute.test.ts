@@ -55,7 +55,10 @@ function place(t: TestContext) {
     resetFailed: () => Promise.resolve(void asked.push("reset")),
     disconnect: () => {},
   };
-  const parsed = parseConfig([`--kubelet-directory=${directory}`], {});
+  const parsed = parseConfig([`--kubelet-directory=${directory}`], {
+    KUBERNETES_SERVICE_HOST: "::1",
+    KUBERNETES_SERVICE_PORT: "1",
+  });
   assert.ok(parsed.ok);
   const config = parsed.value;
   const history = new History(() => 0);
@@ -72,7 +75,6 @@ function place(t: TestContext) {
 const restart = {
   action: "restart",
   code: "GPS217",
-  ready: false,
   again: 0,
   resetFirst: true,
 } as const;
@@ -127,7 +129,6 @@ test("removes our folder even if the write of files alone fails", async (t) => {
   const step: Step = {
     action: "clean",
     code: "GPS226",
-    ready: false,
     again: 0,
     plan,
     file: absentFile,
@@ -146,7 +147,6 @@ test("after a write of only the provider's answer, removes our folder", async (t
   const step: Step = {
     action: "clean",
     code: "GPS226",
-    ready: false,
     again: 0,
     plan,
     file: absentFile,
@@ -239,7 +239,7 @@ test("if config.json is written but the answer cannot be emptied, keeps the jour
   };
   const journal: Journal = { ...idle, phase: "applying", matters: true };
   const plan = { ...absentFile.plan(idle, withdrawn, false), changed: true, last: first };
-  const change = { action: "apply", code: "GPS226", ready: false, again: 0 } as const;
+  const change = { action: "apply", code: "GPS226", again: 0 } as const;
   const step: Step = { ...change, journal, plan, file: absentFile, former: { journal: idle } };
   await assert.rejects(act(step, { ...effects, delivery: { ...effects.delivery, write } }));
   assert.deepEqual(
@@ -253,10 +253,7 @@ test("restarts a kubelet that a newer agent left stopped, without touching the n
   const { effects, asked, folder } = place(t);
   mkdirSync(folder);
   writeFileSync(join(folder, "journal.json"), "a newer one's");
-  await act(
-    { action: "revive", code: "GPS222", ready: false, again: 0, unit: "kubelet.service" },
-    effects,
-  );
+  await act({ action: "revive", code: "GPS222", again: 0, unit: "kubelet.service" }, effects);
   assert.deepEqual(asked, ["reset", "restart"]);
   assert.equal(readFileSync(join(folder, "journal.json"), "utf8"), "a newer one's");
 });
@@ -270,7 +267,7 @@ test("restarts the kubelet if systemd refuses to reset failures, but not if syst
   });
   const steps: readonly Step[] = [
     { ...restart, journal: restarting, unasked: restarting, evenUnrecorded: true },
-    { action: "revive", code: "GPS222", ready: false, again: 0, unit: "kubelet.service" },
+    { action: "revive", code: "GPS222", again: 0, unit: "kubelet.service" },
   ];
   for (const step of steps) {
     // systemd has unloaded a stopped unit, or SELinux refuses the request.
@@ -324,7 +321,6 @@ test("removes other users' right to read the file, with a warning", async (t) =>
       {
         action: "apply",
         code: "GPS226",
-        ready: false,
         again: 0,
         journal,
         plan: planned,
@@ -350,7 +346,6 @@ test("delays the next write after a write of a file beside config.json, but not 
     const step = {
       action: "restore",
       code: "GPS216",
-      ready: false,
       again: 0,
       file: configFile,
     } as const;

@@ -30,7 +30,6 @@ export async function act(step: Step, effects: Effects): Promise<string | undefi
   switch (step.action) {
     case "wait":
     case "nothing":
-    case "end":
       return undefined;
     case "apply":
       await apply(step, effects);
@@ -46,7 +45,6 @@ export async function act(step: Step, effects: Effects): Promise<string | undefi
     case "revive":
       return await revive(step.unit, effects);
     case "record":
-    case "give up":
       await keep(step.journal, effects);
       return undefined;
     case "set aside":

@@ -41,7 +41,7 @@ const foreign: readonly File[] = [
 test("does not restart the kubelet, whatever other programs write, even if a repair is interrupted", (t) => {
   const random = seeded(t);
   for (let run = 0; run < 200; run += 1) {
-    const grant = random.once(3) ? unasked : { grant: seven };
+    const source = random.once(3) ? unasked : { order: seven };
     let journal: Journal = idle;
     let file = foreign[3] as File;
     let [clock, invocation, starts] = [0, "old", 0];
@@ -51,7 +51,7 @@ test("does not restart the kubelet, whatever other programs write, even if a rep
       if (random.once(25)) invocation = `somebody's ${(starts += 1)}`;
       const step = decide(
         facts({
-          ...grant,
+          ...source,
           journal,
           file: toFoundFile(file),
           unit: { ...unit, invocation },

@@ -2,12 +2,11 @@
  * The agent's loop: observe, decide, act, wait. Only one round runs at a time. However many hints
  * arrive during a round, they cause one more round.
  */
-import { exitCodes } from "#contract/names.ts";
 import type { Code, Step } from "./facts/step.ts";
 
 export type Round = Readonly<{
   next: () => Promise<Step>;
-  /** Publishes the step: readiness, log, termination message. */
+  /** Logs the step. */
   report: (step: Step) => void;
   act: (step: Step) => Promise<void>;
   /** The step after a failed round or a failed action. */
@@ -53,23 +52,21 @@ export class Loop {
     this.#wake();
   }
 
-  /** Runs until it is stopped, or until a step ends it. Returns the exit code. */
-  async run(round: Round): Promise<number> {
+  /** Runs until it is stopped. */
+  async run(round: Round): Promise<void> {
     while (!this.#stop.aborted) {
       // A hint that arrives during the work ends the next wait at once.
       this.#isHinted = false;
       // The step is not kept. It can use 20 MiB of memory, which the next round needs.
-      const { again, code, exit } = await this.#once(round);
-      if (exit !== undefined) return exit;
+      const { again, code } = await this.#once(round);
       const pause = this.#pause(again, code);
       if (pause === 0) continue;
       round.idle();
       await this.#wait(pause);
     }
-    return exitCodes.done;
   }
 
-  async #once(round: Round): Promise<Pick<Step, "again" | "code"> & { exit: number | undefined }> {
+  async #once(round: Round): Promise<Pick<Step, "again" | "code">> {
     let step: Step;
     try {
       step = await round.next();
@@ -80,9 +77,7 @@ export class Loop {
       if (!this.#stop.aborted) round.report(step);
     }
     const { again, code } = step;
-    const exit =
-      step.action === "end" ? step.exit : step.action === "give up" ? exitCodes.gaveUp : undefined;
-    return { again, code, exit };
+    return { again, code };
   }
 
   #pause(again: Step["again"], code: Code): number {

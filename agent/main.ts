@@ -1,10 +1,10 @@
 /** Connects the parts of the agent. Its decisions are in decide/decide.ts. */
-import { writeFileSync } from "node:fs";
+import { stopping } from "./report/stopping.ts";
 import { dirname, join } from "node:path";
 import { asksForHelp } from "#contract/arguments.ts";
 import { exitCodes, nodeFiles } from "#contract/names.ts";
 import { act } from "./execute.ts";
-import { parseConfig, type Config, usage } from "./facts/config.ts";
+import { modeOf, parseConfig, type Config, usage } from "./facts/config.ts";
 import { keepMemoryOutOfCores } from "#runtime/cores.ts";
 import { byProvider, configAfterProvider } from "./delivery/provider/provider.ts";
 import type { Delivery } from "./delivery/delivery.ts";
@@ -14,13 +14,14 @@ import { openLog, Status, failureStep } from "./report/status.ts";
 import { Observer } from "./observer.ts";
 import { Lock } from "./report/lock.ts";
 import { Loop } from "./loop.ts";
-import { serveReadiness, ReadinessProof } from "./report/readiness.ts";
-import { codes, formatLine, fast, type Step, wait } from "./facts/step.ts";
-import { History } from "./observe/stopwatch.ts";
+import { openApi } from "./api/api.ts";
+import { Reports } from "./report/reports.ts";
+import { version } from "#contract/version.ts";
+import { codes, formatLine, fast, type Step } from "./facts/step.ts";
+import { bootTime, History } from "./observe/stopwatch.ts";
 import { sweepStore } from "./journal/store.ts";
 import { systemdOver } from "./systemd/systemd.ts";
 import { watchDirectories } from "./files/watch.ts";
-import { TerminationReport } from "./report/termination-report.ts";
 
 /** Milliseconds that never jump. */
 const clock = () => performance.now();
@@ -43,31 +44,31 @@ function deliveryOf({ delivery, scope }: Config): Delivery {
 }
 
 async function serve(config: Config): Promise<number> {
-  const stopping = new AbortController();
-  // As process 1, Node ignores signals that have no handler. The pod would end only after its grace
-  // period.
-  for (const signal of ["SIGTERM", "SIGINT"]) process.on(signal, () => stopping.abort());
-
   const delivery = deliveryOf(config);
   const history = new History(clock);
   const systemd = systemdOver(config.systemdDirectory, stopping.signal);
   const log = openLog(config.node);
-  const status = new Status(log, (line) => writeFileSync(config.terminationLog, line), clock);
+  const status = new Status(log, clock);
   const loop = new Loop(stopping.signal, clock);
-  const proof = new ReadinessProof(Date.now);
-  const probe = serveReadiness(
-    config.probePort,
-    config.template,
-    () => {
-      if (observer.isOutdated()) loop.hint();
-      return status.readiness;
+  const api = openApi({
+    host: config.apiHost,
+    port: config.apiPort,
+    credentials: config.credentialsDirectory,
+    node: config.node,
+    signal: stopping.signal,
+    changed: () => loop.hint(),
+    trouble: ({ kind, detail }) => log({ code: codes[kind] }, formatLine(codes[kind], detail)),
+  });
+  const reports = new Reports({
+    api,
+    mode: modeOf(config),
+    version,
+    kubeletStarted: async (unit) => {
+      const { started } = await systemd.unit(unit);
+      return Date.now() - (bootTime().monotonic - started);
     },
-    () => loop.hint(),
-    () => {
-      if (proof.sawUnready() && status.readiness.code === codes.unseen) loop.hint();
-    },
-  );
-  const termination = new TerminationReport(config.podDirectory, clock);
+    clock,
+  });
   const folder = join(config.kubeletDirectory, nodeFiles.folder);
   const files = delivery.names.map((name) => join(config.kubeletDirectory, name));
   // Watch only these names. Without this filter, chokidar would watch each `..timestamp` folder of
@@ -76,7 +77,10 @@ async function serve(config: Config): Promise<number> {
   let watching: Promise<void> | undefined;
   const watch = () =>
     watchDirectories(
-      [config.secretDirectory, ...new Set(files.map(dirname))],
+      [
+        ...(api.seen().secret === "unknown" ? [config.secretDirectory] : []),
+        ...new Set(files.map(dirname)),
+      ],
       (path) => targets.has(path),
       () => loop.hint(),
       (why) => log({ code: codes.unwatched }, formatLine(codes.unwatched, why)),
@@ -99,52 +103,39 @@ async function serve(config: Config): Promise<number> {
     systemd,
     healthz,
     acquire,
-    reported: () => ({ refused: termination.refused, proved: termination.proved }),
+    seen: api.seen,
     now: Date.now,
     clock,
     history,
     delivery,
   });
-  const code = await loop.run({
+  const revision = () => observer.observed.journal?.revision ?? 0;
+  await loop.run({
     next: async () => {
-      const decision = await observer.next();
-      const { observed: seen } = observer;
-      const step = proof.orWait(termination.orEnd(decision, seen), seen.grant);
+      const step = await reports.give(await observer.next(), observer.observed);
       // Loading the watcher takes 30 ms of CPU, so we load it in the first pause. Until then, no
       // hints are needed.
       if (step.again === "back off" || step.again > fast) watching ??= watch();
       return step;
     },
-    report: (step) => {
-      const taken = probe.taken();
-      // The agent needs the port if it is Ready, or if it waits until the kubelet has seen it
-      // NotReady. If another process has the port, the agent only reports that the port is taken.
-      const asks = step.ready || step.code === codes.unseen;
-      status.report(
-        asks && taken !== undefined ? wait(codes.portTaken, step.again, taken) : step,
-        observer.observed,
-      );
-    },
+    report: (step) => status.report(step, revision()),
     act: async (step) => {
-      if (step.action === "end") termination.mark(step.report, observer.observed);
       // The first change on this node. This round ran without the lock, so it must be repeated.
       if (changesNode(step) && !lock.held) return void (await lock.acquire(true));
       const outcome = await act(step, { config, systemd, history, delivery, lock });
-      if (step.action === "give up") termination.mark("failed", observer.observed);
-      status.done(step, outcome, observer.observed);
+      status.done(step, outcome, revision());
     },
     failed: failureStep,
     idle: systemd.disconnect,
   });
   lock.release();
-  if (stopping.signal.aborted) log({ code: codes.stopped }, formatLine(codes.stopped));
-  probe.close();
-  return code;
+  log({ code: codes.stopped }, formatLine(codes.stopped));
+  return exitCodes.done;
 }
 
 /** Whether the step changes the node. Such a step requires the lock. */
 function changesNode({ action }: Step): boolean {
-  return action !== "wait" && action !== "nothing" && action !== "end";
+  return action !== "wait" && action !== "nothing";
 }
 
 main(process.argv.slice(2)).then(

@@ -5,12 +5,12 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import type { ProviderScope } from "#contract/names.ts";
-import { grantSeconds, rereadSeconds } from "#contract/times.ts";
+import { usualSeconds, rereadSeconds } from "#contract/times.ts";
 import { rowsFor } from "#pullsecret/provider.fixture.ts";
 import { answerOf } from "#pullsecret/provider.ts";
 import { emptyDocument, readDocument } from "./delivery/config-json/document.ts";
 import { foundOf } from "./delivery/config-json/plan.ts";
-import type { FoundFile, Plan } from "./delivery/delivery.ts";
+import type { FoundFile, Rewrite } from "./delivery/delivery.ts";
 import type { Document } from "./delivery/mount.ts";
 import { afterProvider, providedBy } from "./delivery/provider/plan.ts";
 import {
@@ -49,7 +49,7 @@ const fileWith = (auths: object): File => ({
   mode: 0o600,
 });
 
-/** A node of mode CredentialProvider that is granted one entry. */
+/** A node of mode CredentialProvider that is ordered one entry. */
 class Node {
   file: File = { absent: true };
   answer = answerOf(new Map());
@@ -61,17 +61,18 @@ class Node {
   key = "a.io";
   original = false;
   auth = desiredAuth;
-  readonly ready: boolean[] = [];
+  readonly proved: boolean[] = [];
 
-  /** Runs a round once a second, for the given number of seconds or until the node is ready. */
-  pass(seconds: number, until: "ready" | "the end" = "the end"): this {
+  /** Runs a round once a second, for the given number of seconds or until the content is proved. */
+  pass(seconds: number, until: "proved" | "the end" = "the end"): this {
     for (const end = this.seconds + seconds; this.seconds < end;) {
       const step = this.#step();
       if ("journal" in step) this.journal = step.journal;
       if (step.action === "apply") this.#write(step.plan);
       if (["apply", "record"].includes(step.action)) continue;
-      this.ready.push(step.ready);
-      if (step.ready && until === "ready") break;
+      const isProved = "result" in step && step.result === "Proved";
+      this.proved.push(isProved);
+      if (isProved && until === "proved") break;
       this.seconds += 1;
     }
     return this;
@@ -93,7 +94,7 @@ class Node {
       facts({
         file: providedBy(configOf(this.file), installed, this.scope),
         journal: journal ?? { kind: "none" },
-        grant: eight,
+        order: eight,
         mounted: { ...mounted, revision: 8, digest: "eight's", content: "eight", desired },
         unit: notAsked,
         config: { restart: "Never" },
@@ -103,7 +104,7 @@ class Node {
     );
   }
 
-  #write({ first, keepsConfig, file, last }: Plan): void {
+  #write({ first, keepsConfig, file, last }: Rewrite): void {
     if (first !== undefined) this.answer = first.bytes;
     if (keepsConfig !== true) this.file = file;
     if (last !== undefined) this.answer = last.bytes;
@@ -120,9 +121,9 @@ const slow: readonly (readonly [string, Partial<Node>])[] = [
   ["a registry with a port that no row names", { asks: 0, key: "a.io:5000" }],
 ];
 for (const [what, change] of slow)
-  test(`is Ready in time on a node whose kubelet has to read config.json: ${what}`, () => {
-    const { seconds } = node(change).pass(3600, "ready");
-    assert.ok(seconds >= rereadSeconds && seconds < grantSeconds("CredentialProvider", 5));
+  test(`proves in time on a node whose kubelet has to read config.json: ${what}`, () => {
+    const { seconds } = node(change).pass(3600, "proved");
+    assert.ok(seconds >= rereadSeconds && seconds < usualSeconds("CredentialProvider", 5));
   });
 
 const quick: readonly (readonly [string, Partial<Node>])[] = [
@@ -133,14 +134,14 @@ const quick: readonly (readonly [string, Partial<Node>])[] = [
 ];
 for (const [what, change] of quick)
   test(`serves the answer at the next pull of a kubelet that runs the provider, whatever config.json had: ${what}`, () => {
-    const { seconds, routes } = node({ ...change, asks: 0 }).pass(3600, "ready");
+    const { seconds, routes } = node({ ...change, asks: 0 }).pass(3600, "proved");
     assert.equal(seconds, 0);
     assert.deepEqual(routes, { file: false, answer: true });
   });
 
-test("stays Ready when the kubelet runs the provider for the first time", () => {
+test("stays proved when the kubelet runs the provider for the first time", () => {
   const nodeAfter = node({ ...ours, auth: old, asks: 10 }).pass(400);
-  assert.deepEqual(new Set(nodeAfter.ready), new Set([true]));
+  assert.deepEqual(new Set(nodeAfter.proved), new Set([true]));
   assert.deepEqual(nodeAfter.routes, { file: false, answer: true });
 });
 
@@ -153,18 +154,18 @@ test("keeps our entry in config.json until the kubelet has run the provider; wit
     });
 });
 
-test("restarts the kubelet after a switch to mode Restart only for a grant", () => {
+test("restarts the kubelet after a switch to mode Restart only for an order", () => {
   const { owed: _owed, ...rest } = restarting;
   const journal = { ...rest, renamed: facts({}).time };
   const common = { journal, file: written, unit, config: { restart: "Always" } } as const;
-  for (const grant of ["none", { ...seven, revision: 0, digest: "" }] as const)
-    assert.equal(decide(facts({ ...common, grant, mounted: nothingMounted })).action, "wait");
-  const unasked = { ...common, grant: "none", mounted: nothingMounted } as const;
+  for (const order of ["none", "unknown"] as const)
+    assert.equal(decide(facts({ ...common, order, mounted: nothingMounted })).action, "wait");
+  const unasked = { ...common, order: "none", mounted: nothingMounted } as const;
   assert.equal(decide(facts({ ...unasked, unit: unanswered })).code, "GPS254");
-  assert.equal(decide(facts({ ...common, grant: seven })).action, "restart");
-  // A grant of newer content replaces this change, as in the other modes.
+  assert.equal(decide(facts({ ...common, order: seven })).action, "restart");
+  // An order of newer content replaces this change, as in the other modes.
   const mountedEight: Document = { ...mounted, revision: 8, digest: "eight's" };
-  const { action } = decide(facts({ ...common, grant: eight, mounted: mountedEight }));
+  const { action } = decide(facts({ ...common, order: eight, mounted: mountedEight }));
   assert.equal(action, "record");
 });
 

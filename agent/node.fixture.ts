@@ -1,17 +1,17 @@
 /**
  * A fake node with an agent that decides. A test can make the kubelet die, hang or fall silent,
  * kill the agent, fill the disk and damage config.json. The test chooses the mounted content and
- * the grant.
+ * the order.
  */
 import assert from "node:assert/strict";
-import type { Grant } from "#contract/grant.ts";
+import type { Order } from "#contract/order.ts";
 import { readDocument } from "./delivery/config-json/document.ts";
 import { foundOf } from "./delivery/config-json/plan.ts";
 import type { FoundFile } from "./delivery/delivery.ts";
 import type { Document, Mounted } from "./delivery/mount.ts";
 import type { Facts } from "./facts/facts.ts";
 import { notAsked, decide, facts as complete, unit } from "./facts/facts.fixture.ts";
-import { granted, isEmpty, documentToApply } from "./facts/grant.ts";
+import { activeOrder, belongsTo, isEmpty, isVoid } from "./facts/order.ts";
 import { progress } from "./facts/kubelet-state.ts";
 import type { Step } from "./facts/step.ts";
 import { denied, type File, type Journal } from "./journal/journal.ts";
@@ -42,13 +42,13 @@ export class FakeNode {
   kubelet: KubeletState = "up";
   revision = 1;
   document: Document = documentOf(1, {}, "release");
-  grant: Grant | "none" = "none";
+  order: Order | "none" = "none";
   /** The mounted content; if undefined, `document` is mounted. */
   mounted: Mounted | undefined;
   journal: Journal | undefined;
   unit: Unit = unit;
   healthy = true;
-  #grants = 0;
+  #attempts = 0;
   #starts = 0;
   #restarts = 0;
   #restarted = Number.NEGATIVE_INFINITY;
@@ -58,21 +58,20 @@ export class FakeNode {
   publish(entries: Readonly<Record<string, string>>, intent: Document["intent"]): void {
     this.revision += 1;
     this.document = documentOf(this.revision, entries, intent);
-    this.grantIt();
+    this.ask();
   }
 
-  /** Grants the document, with a new `since`. */
-  grantIt(): void {
+  /** Orders the document, with a new attempt. */
+  ask(): void {
     const { revision, digest } = this.document;
-    this.grant = { revision, digest, since: `number-${++this.#grants}`, word: false };
+    this.order = { revision, digest, attempt: ++this.#attempts };
     this.mounted = undefined;
   }
 
-  /** Revokes the grant, while nothing is served. */
-  revoke(): void {
-    this.grantIt();
-    this.grant = { ...(this.grant as Grant), revision: 0 };
-    this.mounted = { kind: "nothing", releasing: this.document.intent === "release" };
+  /** The order disappears, while nothing is served. A withdrawal needs no order. */
+  forget(): void {
+    this.order = "none";
+    this.mounted = this.document.intent === "release" ? undefined : { kind: "nothing" };
   }
 
   kill(): void {
@@ -109,7 +108,7 @@ export class FakeNode {
       config: { restart, probation: this.probation },
       now: clock,
       time: { boot: "b", monotonic: clock },
-      grant: this.grant,
+      order: this.order,
       mounted: this.mounted ?? this.document,
       ...(journal !== undefined && { journal }),
       leftovers: false,
@@ -133,14 +132,13 @@ export class FakeNode {
   step(cut = false): Step {
     const { facts } = this;
     const step = decide(facts);
-    // An unfit node is Ready while it waits for a grant.
-    if (step.ready && !("refused" in step)) this.#proved(facts);
+    if ("result" in step && step.result === "Proved") this.#proved(facts);
     this.#act(step, cut);
     const pause = this.#unwritable || step.again === "back off" ? 1000 : step.again;
     this.clock += Math.max(1, pause);
     // systemd starts the kubelet again by itself.
     if (this.unit.sub === "auto-restart" && this.kubelet !== "crashing") this.start(this.kubelet);
-    if (cut || step.action === "give up") this.kill();
+    if (cut) this.kill();
     return step;
   }
 
@@ -149,7 +147,7 @@ export class FakeNode {
     else if (step.action === "restore" || step.action === "clean") this.#write(step.plan.file);
     else if (step.action === "apply") {
       if (this.#keep(step.journal) && !cut) this.#write(step.plan.file);
-    } else if (step.action === "record" || step.action === "give up") this.#keep(step.journal);
+    } else if (step.action === "record") this.#keep(step.journal);
     else if (step.action === "restart") {
       if (!this.#keep(step.journal) && !step.evenUnrecorded) return;
       if (cut) return;
@@ -180,27 +178,15 @@ export class FakeNode {
       );
   }
 
-  #proved({ file, journal, healthy, mounted, grant }: Facts): void {
-    // On a node without anything of ours, there is nothing to remove.
-    if (mounted?.kind === "document" && mounted.intent === "release" && journal.kind === "none")
-      return;
-    assert.ok(healthy, "Ready, but the kubelet does not answer");
-    const recordedJournal = journal.kind === "journal" ? journal.journal : undefined;
-    if (granted(grant) === undefined && isEmpty(recordedJournal)) return;
-    assert.ok(file.kind === "file" || file.kind === "absent", "Ready, but the file cannot be read");
-    const activeGrant = granted(grant);
-    if (activeGrant !== undefined)
-      assert.equal(activeGrant.revision, revisionIn(journal), "Ready without it");
-    // A node whose grant was revoked keeps what it has, even a half-finished change.
-    const keeps = documentToApply({ grant, mounted })?.revision !== revisionIn(journal);
-    if (keeps) return;
-    if (mounted?.kind === "document" && journal.kind === "journal")
-      assert.ok(file.holds(journal.journal.owned), "Ready without our entries");
+  #proved({ file, journal, healthy, mounted, order }: Facts): void {
+    assert.ok(healthy, "proved, but the kubelet does not answer");
+    assert.ok(journal.kind === "journal" && !isEmpty(journal.journal), "proved without content");
+    assert.ok(file.kind === "file" || file.kind === "absent", "proved, but the file is unreadable");
+    if (activeOrder(order) !== undefined && !isVoid({ order, mounted }))
+      assert.ok(belongsTo(journal.journal, order), "proved without the ordered content");
+    assert.ok(file.holds(journal.journal.owned), "proved without our entries");
   }
 }
-
-const revisionIn = (reading: Facts["journal"]) =>
-  reading.kind === "journal" ? reading.journal.revision : undefined;
 
 export function fileOf(text: string | undefined): FoundFile {
   const bytes = Buffer.from(text ?? "{}");

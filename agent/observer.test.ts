@@ -16,7 +16,9 @@ import test, { type TestContext } from "node:test";
 import { providerFiles } from "#contract/names.ts";
 import { answerOf } from "#pullsecret/provider.ts";
 import { installProvider } from "#test/faults/provider.ts";
+import { encode } from "#test/harness/agent/mounted.ts";
 import { NodeDirectory } from "../test/harness/agent/node-directory.ts";
+import type { Seen } from "./api/api.ts";
 import { configJson } from "./delivery/config-json/config-json.ts";
 import type { Delivery } from "./delivery/delivery.ts";
 import { byProvider, configAfterProvider } from "./delivery/provider/provider.ts";
@@ -40,6 +42,8 @@ class Place {
   /** The requests since the last round began; `read`: a file was opened. */
   asked: string[] = [];
   healthy = true;
+  /** The API server has sent the Secret. Until then, the agent reads the volume. */
+  hasSecret = false;
   /** Runs while the kubelet is being asked. */
   meanwhile = () => {};
   starts = 0;
@@ -58,12 +62,14 @@ class Place {
     const { node } = this;
     node.isFor(others);
     node.mount(1, content);
-    node.grant(1);
-    const directories = { secret: node.secret, kubelet: node.kubelet, pod: node.pod };
+    node.ask(1);
+    const directories = { secret: node.secret, kubelet: node.kubelet };
     const flags = Object.entries(directories).map(([name, path]) => `--${name}-directory=${path}`);
     const parsed = parseConfig([...flags, ...others], {
       NODE_NAME: "n",
       POD_UID: uid,
+      KUBERNETES_SERVICE_HOST: "::1",
+      KUBERNETES_SERVICE_PORT: "1",
     });
     assert.ok(parsed.ok);
     const config = parsed.value;
@@ -77,8 +83,8 @@ class Place {
     };
     const acquire = () => Promise.resolve(true);
     const healthz = () => this.#healthz();
-    const reported = () => ({ refused: undefined, proved: undefined });
-    const inputs = { ...this.#effects, healthz, acquire, reported, now: clock, clock };
+    const seen = (): Seen => (this.hasSecret ? node.seen() : { ...node.seen(), secret: "unknown" });
+    const inputs = { ...this.#effects, healthz, acquire, seen, now: clock, clock };
     this.#observing = () => new Observer(inputs);
     this.#observer = this.#observing();
     const open = t.mock.method(fs, "openSync");
@@ -92,10 +98,6 @@ class Place {
   }
 
   readonly #opened: () => number;
-
-  get isOutdated(): boolean {
-    return this.#observer.isOutdated();
-  }
 
   /** Restarts the container in the same pod. */
   restarts(): void {
@@ -192,13 +194,13 @@ test(
     for (let rounds = 0; rounds < 3; rounds += 1)
       assert.equal((await place.observe()).code, "GPS261");
     node.mount(2, { intent: "release" });
-    node.grant(2);
+    node.ask(2);
     assert.equal((await place.observe()).code, "GPS261");
     assert.deepEqual([node.file, existsSync(node.folder)], [undefined, false]);
     mkdirSync(join(node.kubelet, "pods", "own"), { recursive: true });
     assert.equal((await place.rests()).code, "GPS224");
     node.mount(3, content);
-    node.grant(3);
+    node.ask(3);
     assert.equal((await place.rests()).code, "GPS200");
   },
 );
@@ -234,7 +236,7 @@ test(
       assert.ok(existsSync(join(node.folder, "journal.json")), what);
     }
     node.mount(2, { intent: "release" });
-    node.grant(2);
+    node.ask(2);
     assert.equal((await place.rests()).code, "GPS224");
     assert.equal(node.file, theirs);
   },
@@ -252,7 +254,7 @@ test(
     const empty = readFileSync(answer);
     writeFileSync(answer, answerOf(new Map([["a.io", { auth: "dTpw" }]])), { mode: 0o600 });
     node.mount(2, { intent: "release" });
-    node.grant(2);
+    node.ask(2);
     place.history.block("EPERM: rename");
     assert.equal((await place.acts()).action, "restore");
     assert.deepEqual(readFileSync(answer), empty);
@@ -261,24 +263,27 @@ test(
   },
 );
 
-test("notices a changed file at each probe, without inotify", { skip }, async (t) => {
-  const place = new Place(t);
-  const { config, folder } = place.node;
-  assert.ok(!place.isOutdated, "before the first round");
-  const changes: Readonly<Record<string, () => void>> = {
-    "the Secret is swapped": () => place.node.mount(1, content),
-    "config.json is written": () => writeFileSync(config, "{}"),
-    "config.json is removed": () => rmSync(config),
-    "the folder is gone": () => rmSync(folder, { recursive: true }),
-  };
-  for (const [change, make] of Object.entries(changes)) {
+test(
+  "reads the Secret that the API server has sent, and not the volume any more",
+  { skip },
+  async (t) => {
+    const place = new Place(t);
+    const { node } = place;
     await place.rests();
-    await place.observe();
-    assert.ok(!place.isOutdated, `before: ${change}`);
-    make();
-    assert.ok(place.isOutdated, change);
-  }
-});
+    place.hasSecret = true;
+    rmSync(node.secret, { recursive: true });
+    mkdirSync(node.secret);
+    node.mount(2, { additional: { "a.io": "second" } });
+    node.ask(2);
+    rmSync(node.secret, { recursive: true });
+    await place.rests();
+    assert.match(node.file ?? "", new RegExp(encode("second")));
+    for (let rounds = 0; rounds < 3; rounds += 1) {
+      assert.equal((await place.observe()).code, "GPS200");
+      assert.deepEqual(place.asked, rounds < 1 ? ["healthz", "read"] : ["healthz"]);
+    }
+  },
+);
 
 test(
   "notices a drift, repairs it without a restart, and waits for the reread",
@@ -345,7 +350,7 @@ test("reads the Secret in every round if the mount has no `..data` link", { skip
 const own = { auth: Buffer.from("user:own").toString("base64") };
 const change = (place: Place, revision: number, asked: Parameters<NodeDirectory["mount"]>[1]) => {
   place.node.mount(revision, asked);
-  place.node.grant(revision);
+  place.node.ask(revision);
   return place.rests();
 };
 

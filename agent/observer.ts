@@ -6,7 +6,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { nodeFiles } from "#contract/names.ts";
 import { bootTime, type History, Stopwatch } from "./observe/stopwatch.ts";
-import type { Config } from "./facts/config.ts";
+import { type Config, modeOf } from "./facts/config.ts";
 import { decide } from "./decide/decide.ts";
 import { isFound, type Delivery, type NodeFile } from "./delivery/delivery.ts";
 import { namedUnit, isRunning, progress, unitOf } from "./facts/kubelet-state.ts";
@@ -14,11 +14,13 @@ import { policyFor } from "./systemd/distributions.ts";
 import { type Facts, unasked } from "./facts/facts.ts";
 import { whyElsewhere, Readings } from "./observe/readings.ts";
 import { hasLeftovers } from "./journal/folder.ts";
-import { isIdle, type JournalReading, ownsNoAnswer } from "./journal/journal.ts";
+import { type Journal, type JournalReading, ownsNoAnswer } from "./journal/journal.ts";
 import { corruptName } from "./journal/store.ts";
-import { failedKey, belongsTo, type Observed } from "./facts/grant.ts";
+import type { Seen } from "./api/api.ts";
+import { activeOrder, type Named, orderFor } from "./facts/order.ts";
 import { askUnit } from "./observe/kubelet.ts";
 import type { Question, Step } from "./facts/step.ts";
+import type { Contents } from "./delivery/contents.ts";
 import type { Systemd } from "./systemd/systemd.ts";
 
 export type Inputs = Readonly<{
@@ -26,8 +28,8 @@ export type Inputs = Readonly<{
   systemd: Systemd;
   healthz: () => Promise<boolean>;
   acquire: () => Promise<boolean>;
-  /** This pod's reports about its grants. */
-  reported: () => Pick<Facts, "refused" | "proved">;
+  /** What the API server has sent. */
+  seen: () => Seen;
   /** Wall clock, milliseconds. */
   now: () => number;
   /** Milliseconds that never jump. */
@@ -36,13 +38,20 @@ export type Inputs = Readonly<{
   delivery: Delivery;
 }>;
 
+/** The observations of the last round, for reports. */
+export type Observed = Readonly<{
+  journal: Journal | undefined;
+  /** The withdrawal in the Secret. */
+  release: Named | undefined;
+}>;
+
 export class Observer {
   readonly #inputs: Inputs;
   readonly #stopwatch: Stopwatch;
   readonly #readings: Readings;
   /** The journal as last read. Kept in memory, because an administrator might delete our folder. */
   #journal: Extract<JournalReading, { kind: "journal" }> | undefined;
-  #observed: Observed = { grant: "unread", journal: 0, fulfilled: false, failed: undefined };
+  #observed: Observed = { journal: undefined, release: undefined };
 
   constructor(inputs: Inputs) {
     this.#inputs = inputs;
@@ -55,14 +64,6 @@ export class Observer {
     return this.#observed;
   }
 
-  /**
-   * Whether a file has changed since the last round. The check costs only a few lstat calls. It
-   * runs at each probe, because the node might have no inotify watches left.
-   */
-  isOutdated(): boolean {
-    return this.#readings.isOutdated();
-  }
-
   /** The next step. Throws the error of the file system, unless a decision can handle it. */
   async next(): Promise<Step> {
     for (let facts = await this.#observe(); ;) {
@@ -73,9 +74,8 @@ export class Observer {
   }
 
   async #observe(): Promise<Facts> {
-    const { config, now, history, acquire } = this.#inputs;
+    const { config, now, history, acquire, seen } = this.#inputs;
     this.#stopwatch.next();
-    const grant = await this.#readings.grant();
     const alone = await acquire();
     const read: JournalReading = alone ? await this.#readings.journal() : { kind: "none" };
     // Another agent might have changed the node since this process read the journal.
@@ -101,8 +101,7 @@ export class Observer {
       this.#stopwatch.unchangedFor(name, value);
     return {
       config: { ...config, restart: policyFor(config, namedUnit(config.unit, journal)) },
-      grant,
-      ...this.#inputs.reported(),
+      order: orderFor(seen().own, recordedJournal),
       now: now(),
       time: bootTime(),
       alone,
@@ -130,9 +129,17 @@ export class Observer {
   }
 
   async #ask(asked: Question, facts: Facts): Promise<Facts> {
-    if (asked === "mounted") return { ...facts, ...(await this.#readings.volume()) };
+    if (asked === "mounted") return { ...facts, ...(await this.#contents(facts)) };
     if (asked === "healthz") return { ...facts, healthy: await this.#isHealthy(facts.config) };
     return this.#askKubelet(facts);
+  }
+
+  #contents({ journal, order }: Facts): Promise<Contents> {
+    const { config, seen } = this.#inputs;
+    const { revision = 0, digest } = journal.kind === "journal" ? journal.journal : {};
+    const kept = revision > 0 ? { revision, digest } : undefined;
+    const choice = { order: activeOrder(order), kept, mode: modeOf(config) };
+    return this.#readings.contents(seen().secret, choice);
   }
 
   async #askKubelet(facts: Facts): Promise<Facts> {
@@ -162,16 +169,12 @@ export class Observer {
    * memory.
    */
   #remember(facts: Facts, step: Step): Step {
-    const { grant, journal } = facts;
-    const recordedJournal = journal.kind === "journal" ? journal.journal : undefined;
+    const { journal, mounted } = facts;
+    const isRelease = mounted?.kind === "document" && mounted.intent === "release";
     this.#observed = {
-      grant,
-      journal: recordedJournal?.revision ?? 0,
-      fulfilled:
-        recordedJournal !== undefined &&
-        isIdle(recordedJournal) &&
-        belongsTo(recordedJournal, grant),
-      failed: failedKey(recordedJournal),
+      journal: journal.kind === "journal" ? journal.journal : undefined,
+      // The document itself is not kept, because it can use 20 MiB of memory.
+      release: isRelease ? { revision: mounted.revision, digest: mounted.digest } : undefined,
     };
     if (step.action === "leave") this.#journal = undefined;
     if (step.action !== "nothing") this.#readings.forget();

@@ -24,11 +24,8 @@ import {
   follow,
   unanswered,
   stopped,
-  key,
-  nothingMounted,
-  seven,
   unasked,
-  ungranted,
+  unordered,
   withdrawn,
   notAsked,
 } from "../facts/facts.fixture.ts";
@@ -128,13 +125,13 @@ test("restarts the kubelet when a restart is due, even if config.json cannot be 
       { ...lags, ...down, journal: between },
       "restart GPS214 → restarting",
     ],
-    ["the same, it runs", { ...lags, journal: between }, "wait GPS203"],
+    ["the same, it runs", { ...lags, journal: between }, "restart GPS214 → restarting"],
     [
       "no restart is due",
       { ...lags, ...down, journal: { ...between, owed: undefined } },
-      "wait GPS203",
+      "record GPS200 → applied",
     ],
-    ["at rest", { ...down, ...excess, journal: idle }, "wait GPS206"],
+    ["at rest", { ...down, ...excess, journal: idle }, "wait GPS206 Refused"],
   ]);
 });
 
@@ -151,7 +148,7 @@ test("while a withdrawal can write neither config.json nor the provider's answer
     ...written.plan(...args),
     excess: "more bytes than we could read",
   });
-  const large = { ...written, plan, answer: { empty } };
+  const large = { ...written, plan, holds: () => false, answer: { empty } };
   check([
     ["the disk is full", { ...down, unwritable: true }, "restart GPS214 → restarting"],
     ["too many writes", { ...down, writeIn: 500 }, "restart GPS214 → restarting"],
@@ -170,15 +167,11 @@ test("while a withdrawal can write neither config.json nor the provider's answer
   ]);
 });
 
-/**
- * The step as text: its code, then `refused` if other nodes need not wait for this node, then
- * `ready` if the agent is Ready.
- */
+/** The step as text: its code, then its result. */
 function summary(change: Parameters<typeof facts>[0]): string {
   const step = decide(facts({ file: absent, ...change }));
   assert.ok(step.action === "wait" || step.action === "nothing" || step.action === "apply");
-  const refused = step.action === "wait" && step.refused ? " refused" : "";
-  return `${step.code}${refused}${step.ready ? " ready" : ""}`;
+  return "result" in step ? `${step.code} ${step.result}` : step.code;
 }
 
 /** Facts that make a node unfit, and the expected report. */
@@ -191,53 +184,51 @@ const rows: readonly (readonly [
   [
     "config.json is a link",
     { file: { kind: "refused", why: "it is a symbolic link" } },
-    "GPS206 refused",
+    "GPS206 Refused",
   ],
   [
     "a newer agent was here",
     { journal: { kind: "newer", why: "version 9", owes: false } },
-    "GPS222 refused",
+    "GPS222 Refused",
   ],
-  ["systemd does not answer", { unit: unanswered }, "GPS210 refused"],
-  ["the directory of another kubelet", { elsewhere: "no pods/u" }, "GPS261 refused"],
-  ["no unit is active", { unit: { unfound: "kubelet.service is inactive" } }, "GPS229 refused"],
-  ["there is no such unit", { unit: { ...unit, load: "not-found" } }, "GPS211 refused"],
-  ["a left-over unit that is dead, while the kubelet answers", { unit: stopped }, "GPS230 refused"],
-  ["a unit without a process", { unit: { ...unit, mainPid: 0, sub: "exited" } }, "GPS230 refused"],
-  ["a unit that must not be restarted", { unit: { ...unit, refuses: true } }, "GPS259 refused"],
-  ["an old systemd", { unit: { unknown: "NRestarts", outdated: true } }, "GPS231 refused"],
-  ["healthz off, or on another port", { healthy: false }, "GPS221 refused"],
+  ["systemd does not answer", { unit: unanswered }, "GPS210 Refused"],
+  ["the directory of another kubelet", { elsewhere: "no pods/u" }, "GPS261 Refused"],
+  ["no unit is active", { unit: { unfound: "kubelet.service is inactive" } }, "GPS229 Refused"],
+  ["there is no such unit", { unit: { ...unit, load: "not-found" } }, "GPS211 Refused"],
+  ["a left-over unit that is dead, while the kubelet answers", { unit: stopped }, "GPS230 Refused"],
+  ["a unit without a process", { unit: { ...unit, mainPid: 0, sub: "exited" } }, "GPS230 Refused"],
+  ["a unit that must not be restarted", { unit: { ...unit, refuses: true } }, "GPS259 Refused"],
+  ["an old systemd", { unit: { unknown: "NRestarts", outdated: true } }, "GPS231 Refused"],
+  ["healthz off, or on another port", { healthy: false }, "GPS221 Refused"],
 ];
 
-test("keeps an unfit node without a grant Ready and reports its reason, also while content is served", () => {
-  const back = { grant: { ...seven, revision: 0 }, mounted: nothingMounted };
+test("refuses on an unfit node without an order too, also while content is served", () => {
   for (const [what, change, text] of rows)
-    for (const at of [ungranted, unasked, back])
-      assert.equal(summary({ stopwatch: { file: 2000 }, ...change, ...at }), `${text} ready`, what);
-  check([["a fit one", { ...ungranted, file: absent }, "record GPS201 → applied"]]);
+    for (const at of [unordered, unasked])
+      assert.equal(summary({ stopwatch: { file: 2000 }, ...change, ...at }), text, what);
+  check([["a fit one", { ...unordered, file: absent }, "record GPS201 → applied"]]);
 });
 
-/** The steps after the write, without a restart. The agent removes our folder 305 s later. */
-const alone = ["record GPS200 → applied", "record GPS254 → applied", "wait GPS254"];
+/** The steps after the write, until our folder is removed. */
+const alone = ["record GPS200 → applied", "leave GPS224"];
 
-test("never refuses a withdrawal: confirms it if no entry of ours can remain on the node, and waits in all other cases", () => {
+test("withdraws from an unfit node: confirms it if no entry of ours can remain on the node, and waits in all other cases", () => {
   const release = { mounted: { ...withdrawn, digest: "seven's" } };
   const olderJournal = { ...idle, revision: 6, digest: "six's", content: "six" };
   for (const [what, change] of rows) {
     if (change.journal !== undefined) continue;
     const at = { stopwatch: { file: 2000 }, ...change, ...release };
-    const expected = change.elsewhere === undefined ? "GPS224 ready" : "GPS261";
+    const expected = change.elsewhere === undefined ? "GPS224 Removed" : "GPS261";
     assert.equal(summary(at), expected, what);
-    assert.equal(summary({ ...at, refused: key }), expected, what);
     const step = decide(facts({ file: foreign(), ...at, journal: olderJournal }));
-    assert.ok(!step.ready && !("refused" in step), what);
+    assert.ok(!("result" in step), what);
     const isFile = at.file !== undefined;
     const { steps } = follow({ ...at, file: at.file ?? written, journal: idle });
     if (!isFile) assert.match(steps[0] ?? "", /^apply GPS226/, what);
-    if (!isFile) assert.deepEqual(steps.slice(1), alone, `${what}: the kubelet is not restarted`);
+    if (!isFile) assert.deepEqual(steps.slice(1, 3), alone, what);
   }
   const newer = { kind: "newer", why: "version 9", owes: false } as const;
-  assert.equal(summary({ ...release, journal: newer }), "GPS222");
+  assert.equal(summary({ ...release, journal: newer }), "GPS222 Refused");
 });
 
 test("removes our folder from the directory of another kubelet, but does not confirm the withdrawal there", () => {
@@ -258,29 +249,23 @@ test("removes our folder from the directory of another kubelet, but does not con
   for (const [what, change, then] of rows) {
     const { steps, last } = follow({ ...release, ...change });
     assert.equal(steps.join(", "), then, what);
-    assert.ok(!("refused" in last), what);
+    assert.ok(!("result" in last) || last.result !== "Refused", what);
   }
 });
 
 test("takes no content in the directory of another kubelet, even if config.json there already matches", () => {
   const elsewhere = "pods/u does not exist";
   check([
-    ["in force before the kubelet moved", { elsewhere, journal: idle }, "wait GPS261"],
-    ["as granted, by chance", { elsewhere, file: written }, "wait GPS261"],
-    ["as served, by chance", { elsewhere, file: written, ...unasked }, "wait GPS261 ready"],
+    ["in force before the kubelet moved", { elsewhere, journal: idle }, "wait GPS261 Refused"],
+    ["as ordered, by chance", { elsewhere, file: written }, "wait GPS261 Refused"],
+    ["as served, by chance", { elsewhere, file: written, ...unasked }, "wait GPS261 Refused"],
   ]);
-});
-
-test("refuses granted content only after the content is mounted", () => {
-  const unsafe = { file: { kind: "refused", why: "a link" }, journal: idle } as const;
-  assert.equal(summary({ ...unsafe, mounted: { kind: "other", revision: 6 } }), "GPS206");
-  assert.equal(summary(unsafe), "GPS206 refused");
 });
 
 test("refuses content in force if the kubelet lacks what the delivery needs", () => {
   const file = { ...written, unfit: "its flags are not ours" };
-  assert.equal(summary({ file, journal: idle }), "GPS235 refused");
-  assert.equal(summary({ ...unasked, file, journal: idle }), "GPS235 refused ready");
+  assert.equal(summary({ file, journal: idle }), "GPS235 Refused");
+  assert.equal(summary({ ...unasked, file, journal: idle }), "GPS235 Refused");
 });
 
 test("refuses to change an unfit node, both at the first change and at later changes", () => {
@@ -306,16 +291,16 @@ test("refuses to change an unfit node, both at the first change and at later cha
 test("with --restart Never, does not ask systemd, but requires that healthz answers", () => {
   const never = { restart: "Never" } as const;
   check([
-    ["fit", { ...ungranted, config: never, unit: notAsked }, "record GPS201 → applied"],
+    ["fit", { ...unordered, config: never, unit: notAsked }, "record GPS201 → applied"],
     [
       "healthz does not answer",
       { config: never, unit: notAsked, file: absent, healthy: false },
-      "wait GPS221",
+      "wait GPS221 Refused",
     ],
     [
       "the unit of a control plane is down",
       { config: never, unit: stopped, file: absent },
-      "wait GPS230",
+      "wait GPS230 Refused",
     ],
   ]);
 });
@@ -325,11 +310,11 @@ test("changes a node with an unfit provider only if the plan does not need the p
   const plan = { ...absent.plan(idle, mounted, false), changed: true };
   const file = { ...absent, unfit };
   check([
-    ["nothing is granted yet", { ...ungranted, file }, "wait GPS235 ready"],
+    ["nothing is ordered yet", { ...unordered, file }, "wait GPS235 Refused"],
     [
-      "a revision is granted",
+      "a revision is ordered",
       { file: { ...file, plan: () => ({ ...plan, unfit }) } },
-      "wait GPS235",
+      "wait GPS235 Refused",
     ],
     ["without the provider", { file: { ...file, plan: () => plan } }, "apply GPS226 → applying"],
   ]);

@@ -6,14 +6,13 @@
 import {
   unitRecord,
   unitMissing,
-  canRestart,
   isOutOfReach,
   stateOf,
   isRunning,
   unitOf,
 } from "../facts/kubelet-state.ts";
 import type { Facts } from "../facts/facts.ts";
-import { granted, grantedKey, belongsTo } from "../facts/grant.ts";
+import { activeOrder, orderKey, belongsTo } from "../facts/order.ts";
 import {
   type File,
   restartsWithin,
@@ -37,7 +36,6 @@ import {
   codes,
   fast,
   resync,
-  waitAndReport,
 } from "../facts/step.ts";
 import { auto } from "#contract/values.ts";
 
@@ -62,9 +60,10 @@ export function change(
   const hasStarted = same && isStarted(facts, journal);
   const repairs = drift || (same && isRepairing(journal));
   const withdraws = document.intent === "release";
-  const isOnItsOwn = withdraws && cannotRestart(facts, journal, planned);
-  const rereads = isOnItsOwn || isLeftToKubelet(facts, journal, planned, repairs, hasStarted);
-  const matters = planned.matters && !rereads;
+  const isOnItsOwn = withdraws && isUnrestartable(facts, journal);
+  const rereads = !withdraws && isLeftToKubelet(facts, journal, planned, repairs, hasStarted);
+  // A withdrawal makes no restart due: the kubelet rereads its file within five minutes.
+  const matters = planned.matters && !rereads && !withdraws;
   // We remove withdrawn credentials even from an unfit node.
   const unfit =
     withdraws || (drift && !matters)
@@ -98,7 +97,7 @@ export function change(
   const { fileMode } = planned;
   const { undo: _undo, renamed, rereads: _rereads, left: _left, ...others } = journal;
   const { quarantine, grant: _grant, denied, owed, ...rest } = others;
-  const granted = grantedKey(facts.grant);
+  const key = orderKey(facts.order);
   const next: Journal = {
     ...rest,
     ...named(planned, document),
@@ -114,7 +113,7 @@ export function change(
     ...(hasStarted && matters && { tried: Math.max(0, journal.tried - 1), called: false }),
     ...(undo !== undefined && { undo }),
     ...(fileMode !== undefined && { left: fileMode }),
-    ...(granted !== undefined && { grant: granted }),
+    ...(key !== undefined && { grant: key }),
     // The agent might still be waiting until the kubelet has reread an earlier file. This wait
     // continues. If this change gives the kubelet more to reread, the wait starts again.
     ...(renamed !== undefined && !matters && !rereads && { renamed }),
@@ -140,17 +139,14 @@ export function change(
 }
 
 /**
- * Whether a withdrawal waits until the kubelet rereads the file by itself, because we cannot
- * restart the kubelet. In the middle of another change, this is true only if the kubelet answers.
- * A kubelet that does not answer might have been stopped by that change, and needs the restart.
+ * Whether the restart of the change under way is due, but systemd cannot be reached, and the
+ * kubelet answers. A kubelet that does not answer might have been stopped by that change, and needs
+ * the restart.
  */
-function cannotRestart(facts: Facts, journal: Journal, { matters }: Plan): boolean {
-  if (facts.config.restart !== "Always") return false;
-  const owes = matters || journal.matters || journal.owed !== undefined;
-  // If the directory belongs to another kubelet, that kubelet might read the file, but we cannot
-  // restart it.
-  if (isIdle(journal)) return owes && (!canRestart(facts) || facts.elsewhere !== undefined);
-  return owes && isOutOfReach(facts) && facts.healthy === true;
+export function isUnrestartable(facts: Facts, journal: Journal): boolean {
+  const owes = journal.matters || journal.owed !== undefined;
+  const isOwed = owes && !isIdle(journal) && facts.config.restart === "Always";
+  return isOwed && isOutOfReach(facts) && facts.healthy === true;
 }
 
 /** Keeps the content in force until the pause between two writes is over. */
@@ -197,7 +193,7 @@ function isRepairing({ phase, undo, matters, owed }: Journal): boolean {
 
 /**
  * Whether we let the kubelet reread the file without a restart. We do so after a drift, unless
- * there is a new grant. During a change, we do so if the kubelet runs and we restarted it three
+ * there is a new order. During a change, we do so if the kubelet runs and we restarted it three
  * times within an hour. Without this limit, another program that keeps removing our entries would
  * cause endless restarts.
  */
@@ -209,7 +205,7 @@ function isLeftToKubelet(
   lives: boolean,
 ): boolean {
   if (!matters || facts.config.restart !== "Always") return false;
-  if (repairs) return granted(facts.grant) === undefined || belongsTo(journal, facts.grant);
+  if (repairs) return activeOrder(facts.order) === undefined || belongsTo(journal, facts.order);
   return lives && restartsWithin(journal, facts.now, 3_600_000) >= 3;
 }
 
@@ -251,10 +247,10 @@ export function preflight(facts: Facts): Answer | undefined {
 }
 
 /**
- * The preflight of a node without a grant. This node must also meet the requirements of the
+ * The preflight of a node without an order. This node must also meet the requirements of the
  * delivery.
  */
-export function preflightUngranted(facts: Facts): Answer | undefined {
+export function preflightUnasked(facts: Facts): Answer | undefined {
   return preflight(facts) ?? deliveryUnfit(facts);
 }
 
@@ -294,10 +290,12 @@ function deliveryUnfit({ file }: Facts): Step | undefined {
  */
 export function unreadable(facts: Facts, journal: Journal | undefined, file: Unreadable): Answer {
   const why = whyUnreadable(file);
+  const { mounted } = facts;
+  const isWithdrawn = mounted?.kind === "document" && mounted.intent === "release";
   if (journal === undefined || journal.phase === "applied")
-    return file.kind === "changing" ? why : refuse(codes.unsafe, soon, file.why);
+    return file.kind === "changing" || isWithdrawn ? why : refuse(codes.unsafe, soon, file.why);
   const step = owedRestart(facts, journal);
-  return step === undefined ? why : { ...step, ready: false };
+  return step ?? why;
 }
 
 /** The next step of a restart that is due; undefined if none is due. */
@@ -322,7 +320,7 @@ export function startMeanwhile(
   if (journal === undefined || isIdle(journal)) return otherwise;
   if (facts.config.restart === "Never") return otherwise;
   const step = stateOf(facts, journal) === "down" ? owedRestart(facts, journal) : undefined;
-  return step === undefined || step.action === "wait" ? otherwise : { ...step, ready: false };
+  return step === undefined || step.action === "wait" ? otherwise : step;
 }
 
 /**
@@ -380,8 +378,8 @@ export function restoring(facts: Facts, journal: Journal, file: Facts["file"]): 
 const restartsPerHour = 4;
 
 /**
- * Whether content that failed before must wait. A failed grant never becomes valid again. The agent
- * tries a new grant at once. Without a grant, it tries another revision at once.
+ * Whether content that failed before must wait. A failed order is not tried again. The agent tries
+ * a new order at once. Without an order, it tries another revision at once.
  */
 export function isQuarantined(
   facts: Facts,
@@ -389,30 +387,31 @@ export function isQuarantined(
   { revision, content }: Document,
 ): journal is Journal & { quarantine: NonNullable<Journal["quarantine"]> } {
   const quarantine = journal?.quarantine;
-  const key = grantedKey(facts.grant);
+  const key = orderKey(facts.order);
   if (key !== undefined) return journal?.phase === "applied" && quarantine?.grant === key;
   if (quarantine?.content !== content || quarantine.revision !== revision) return false;
   // In any other phase, the agent is already trying the content again.
   if (journal?.phase !== "applied") return false;
-  return !quarantine.told || !isOver(facts, journal, quarantine);
+  return !isOver(facts, journal, quarantine);
 }
 
-export function quarantined(
-  journal: Journal & { quarantine: NonNullable<Journal["quarantine"]> },
-): Step {
-  const { quarantine } = journal;
-  const dead = quarantine.grant !== undefined;
-  const until = new Date(quarantine.since + quarantine.lasts).toISOString();
-  const { why } = quarantine;
+/** Reports the failed order, or waits until the content may be tried again without an order. */
+export function quarantined({
+  quarantine,
+}: Readonly<{ quarantine: NonNullable<Journal["quarantine"]> }>): Step {
+  const { revision, failures, why, grant: key } = quarantine;
   const reason = why === undefined ? "" : `, systemd refused the restart: ${why}`;
-  const failure = `revision ${quarantine.revision}, failure ${quarantine.failures}${reason}`;
-  const detail = dead ? failure : `${failure}, until ${until}`;
-  if (quarantine.told)
-    return dead
-      ? waitAndReport("failed", codes.quarantined, detail)
-      : wait(codes.quarantined, 10_000, detail);
-  const next = { ...journal, quarantine: { ...quarantine, told: true } };
-  return atOnce({ action: "give up", code: codes.rolledBack, detail, journal: next });
+  const failure = `revision ${revision}, failure ${failures}${reason}`;
+  if (key !== undefined)
+    return {
+      action: "wait",
+      code: codes.rolledBack,
+      detail: failure,
+      result: "Failed",
+      again: resync,
+    };
+  const until = new Date(quarantine.since + quarantine.lasts).toISOString();
+  return wait(codes.quarantined, 10_000, `${failure}, until ${until}`);
 }
 
 function isOver(

@@ -33,7 +33,7 @@ import {
   notAsked,
   type FactsChange,
   decideByQuestions,
-  ungranted,
+  unordered,
 } from "../facts/facts.fixture.ts";
 
 test("decides these cases before all others", () => {
@@ -42,7 +42,7 @@ test("decides these cases before all others", () => {
     [
       "a journal from a newer agent",
       { journal: { kind: "newer", why: "version 9", owes: false } },
-      "wait GPS222",
+      "wait GPS222 Refused",
     ],
     [
       "an unreadable journal",
@@ -52,7 +52,7 @@ test("decides these cases before all others", () => {
     [
       "config.json is a symlink",
       { file: { kind: "refused", why: "it is a symbolic link" } },
-      "wait GPS206",
+      "wait GPS206 Refused",
     ],
     ["config.json changes while it is read", { file: { kind: "changing" } }, "wait GPS209"],
   ]);
@@ -62,10 +62,10 @@ test("requests only facts that a rule needs", () => {
   const newer = (owes: boolean): Facts["journal"] => ({ kind: "newer", why: "version 9", owes });
   const rows: readonly (readonly [when: string, change: FactsChange, ...asked: string[]])[] = [
     ["at rest", { journal: idle }, "mounted", "healthz"],
-    ["at rest, without a grant", { ...ungranted, journal: idle }, "mounted", "healthz"],
+    ["at rest, without an order", { ...unordered, journal: idle }, "mounted", "healthz"],
     ["nothing was ever there", { mounted: withdrawn, file: absent }, "mounted"],
     ["in quarantine", { journal: rolledBack, file: absent }, "mounted"],
-    ["the volume lags", { mounted: { ...mounted, revision: 6 }, file: absent }, "mounted"],
+    ["the Secret lags", { mounted: { ...mounted, revision: 6 }, file: absent }, "mounted"],
     ["a change begins", { file: absent }, "mounted", "kubelet"],
     ["drift", { journal: idle, file: absent }, "mounted", "kubelet"],
     ["not JSON for a moment", { file: foreign("not JSON") }, "mounted"],
@@ -73,33 +73,33 @@ test("requests only facts that a rule needs", () => {
     ["a rollback", { journal: { ...restarting, phase: "restoring" } }, "kubelet"],
     ["two agents", { alone: false, journal: restarting }],
     ["an unreadable journal", { journal: { kind: "corrupt", why: "" } }],
-    ["a newer agent's journal", { journal: newer(false) }, "mounted"],
+    ["a newer agent's journal", { journal: newer(false) }],
     ["a newer agent's journal, and a restart is due", { journal: newer(true) }, "kubelet"],
-    ["nothing to take", ungranted, "mounted", "kubelet"],
+    ["nothing to take", unordered, "mounted", "kubelet"],
   ];
   for (const [when, change, ...asked] of rows)
     assert.deepEqual(decideByQuestions(facts(change)).asked, asked, when);
 });
 
-test("applies only the granted revision", () => {
+test("applies only the ordered revision", () => {
   check([
     ["not mounted yet", { mounted: { kind: "incomplete", why: "ENOENT" } }, "wait GPS202"],
-    ["the volume lags", { mounted: { ...mounted, revision: 6 }, file: absent }, "wait GPS203"],
-    ["the volume is ahead", { mounted: { ...mounted, revision: 8 }, file: absent }, "wait GPS203"],
+    ["the Secret lags", { mounted: { ...mounted, revision: 6 }, file: absent }, "wait GPS203"],
+    ["the Secret is ahead", { mounted: { ...mounted, revision: 8 }, file: absent }, "wait GPS203"],
     [
-      "the volume is ahead of the content in force",
+      "the Secret is ahead of the content in force",
       { mounted: { ...mounted, revision: 8 }, journal: idle },
-      "nothing GPS200 ready",
+      "nothing GPS200 Proved",
     ],
     [
-      "the volume is ahead, and the file has drifted",
+      "the Secret is ahead, and the file has drifted",
       { mounted: { ...mounted, revision: 8 }, journal: idle, file: absent },
-      "wait GPS203",
+      "nothing GPS252",
     ],
     [
-      "the volume is ahead, and another pod's revision is in force",
+      "the Secret is ahead, and an older revision is in force",
       { mounted: { ...mounted, revision: 8 }, journal: { ...idle, revision: 6 } },
-      "wait GPS203",
+      "nothing GPS200 Proved",
     ],
     [
       "a bad document",
@@ -124,25 +124,25 @@ test("identifies a revision by number and digest: the same number with other con
   const lagging: Facts["mounted"] = { kind: "incomplete", why: "ENOENT" };
   check([
     [
-      "the mount has caught up",
+      "the Secret has caught up",
       { mounted: { ...mounted, digest: "restored" }, ...otherDigest, file: absent },
       "apply GPS226 → applying",
     ],
-    ["the mount lags", { ...otherDigest, file: absent }, "wait GPS203"],
+    ["the Secret lags", { ...otherDigest, file: absent }, "wait GPS203"],
     [
-      "the mount lags, and the journal has the same number",
+      "the Secret lags, and the journal has the same number",
       { ...otherDigest, journal: idle },
-      "wait GPS203",
+      "nothing GPS200 Proved",
     ],
     [
-      "the mount is missing, and the journal has the same number",
+      "the Secret is missing, and the journal has the same number",
       { ...otherDigest, mounted: lagging, journal: idle },
       "wait GPS202",
     ],
     [
-      "the mount is missing, and the journal matches the grant",
+      "the Secret is missing, and the journal matches the order",
       { mounted: lagging, journal: idle },
-      "nothing GPS200 ready",
+      "nothing GPS200 Proved",
     ],
     [
       "the journal has the same number, but other content is mounted",
@@ -190,7 +190,7 @@ test("still lists an entry that the new content lacks as ours until config.json 
 
 test("recognizes our entries in the file after our folder was deleted, and removes them on withdrawal", () => {
   const again = follow({ journal: { kind: "none" }, file: written });
-  assert.deepEqual(again.steps, ["record GPS226 → applied", "nothing GPS200 ready"]);
+  assert.deepEqual(again.steps, ["record GPS226 → applied", "nothing GPS200 Proved"]);
   const { journal, file } = again.end;
   const { steps, end } = follow({ journal, file, mounted: withdrawn });
   assert.equal(end.file, absent, steps.join(", "));
@@ -286,11 +286,15 @@ function holding(auths: object, mode = 0o600): FoundFile {
 test("writes config.json only if systemd answers", () => {
   check([
     ["all is well", { file: absent }, "apply GPS226 → applying"],
-    ["systemd does not answer", { file: absent, unit: unanswered }, "wait GPS210"],
-    ["unit not found", { file: absent, unit: { ...unit, load: "not-found" } }, "wait GPS211"],
-    ["unit masked", { file: absent, unit: { ...unit, load: "masked" } }, "wait GPS211"],
-    ["kubelet down", { file: absent, unit: stopped, healthy: false }, "wait GPS230"],
-    ["healthz off, or on another port", { file: absent, healthy: false }, "wait GPS221"],
+    ["systemd does not answer", { file: absent, unit: unanswered }, "wait GPS210 Refused"],
+    [
+      "unit not found",
+      { file: absent, unit: { ...unit, load: "not-found" } },
+      "wait GPS211 Refused",
+    ],
+    ["unit masked", { file: absent, unit: { ...unit, load: "masked" } }, "wait GPS211 Refused"],
+    ["kubelet down", { file: absent, unit: stopped, healthy: false }, "wait GPS230 Refused"],
+    ["healthz off, or on another port", { file: absent, healthy: false }, "wait GPS221 Refused"],
     [
       "drift, and the kubelet's unit is unknown",
       { file: absent, journal: idle, unit: { unfound: "" } },
@@ -319,7 +323,7 @@ test("writes config.json only if systemd answers", () => {
     [
       "only the file's mode drifts again: the kubelet lacks nothing",
       { file: open, journal: idle, writeIn: 900 },
-      "nothing GPS200 ready",
+      "nothing GPS200 Proved",
     ],
     [
       "the same content under a new revision",
@@ -367,8 +371,12 @@ test("writes config.json only if systemd answers", () => {
 
 test("stays Ready at rest while the kubelet answers, and does not start a kubelet that was stopped", () => {
   check([
-    ["in force", { journal: idle }, "nothing GPS200 ready"],
-    ["in force, systemd was not asked", { journal: idle, unit: undefined }, "nothing GPS200 ready"],
+    ["in force", { journal: idle }, "nothing GPS200 Proved"],
+    [
+      "in force, systemd was not asked",
+      { journal: idle, unit: undefined },
+      "nothing GPS200 Proved",
+    ],
     ["kubelet stopped", { journal: idle, unit: stopped, healthy: false }, "wait GPS221"],
     [
       "withdrawn, our entry is still there",
@@ -383,19 +391,19 @@ test("stays Ready at rest while the kubelet answers, and does not start a kubele
     [
       "withdrawn, nothing was ever there",
       { mounted: withdrawn, file: absent },
-      "nothing GPS224 ready",
+      "nothing GPS224 Removed",
     ],
     [
       "withdrawn, our file could never be written",
       { mounted: withdrawn, file: { kind: "refused", why: "" } },
-      "nothing GPS224 ready",
+      "nothing GPS224 Removed",
     ],
     [
       "withdrawn, and the kubelet is down",
       { mounted: withdrawn, file: absent, healthy: false },
-      "nothing GPS224 ready",
+      "nothing GPS224 Removed",
     ],
-    ["withdrawn, another program's file", { mounted: withdrawn }, "nothing GPS224 ready"],
+    ["withdrawn, another program's file", { mounted: withdrawn }, "nothing GPS224 Removed"],
     [
       "withdrawn, and killed before our folder was removed",
       { mounted: withdrawn, file: absent, leftovers: true },
@@ -414,7 +422,7 @@ test("reports a refusal only while no change is under way", () => {
   const missing = { file: absent, unit: { ...unit, load: "not-found" } };
   const refused = (change: Parameters<typeof facts>[0]) => {
     const step = decide(facts(change));
-    return step.action === "wait" && step.refused === true;
+    return "result" in step && step.result === "Refused";
   };
   assert.deepEqual(
     [refused({ file: link }), refused({ file: link, journal: idle }), refused(missing)],
@@ -457,7 +465,7 @@ test("is Ready only if the file is in place, the kubelet has passed its probatio
             const step = decide(
               facts({ file, unit, healthy, mounted: source, ...(journal && { journal }) }),
             );
-            if (!step.ready) continue;
+            if (!("result" in step) || step.result !== "Proved") continue;
             seen += 1;
             assert.ok(healthy);
             assert.equal(file, written);

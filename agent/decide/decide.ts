@@ -10,28 +10,23 @@ import {
   change,
   emptyAlone,
   isQuarantined,
+  isUnrestartable,
   preflight,
   quarantined,
   restoring,
   startJournal,
   startMeanwhile,
   unreadable,
-  preflightUngranted,
+  preflightUnasked,
 } from "./change.ts";
 import { unitRecord, withUnit, isOutOfReach, stateOf } from "../facts/kubelet-state.ts";
 import type { Facts } from "../facts/facts.ts";
-import { isIdle, type Journal, unproved, confirmed, type File } from "../journal/journal.ts";
+import { isIdle, type Journal, confirmed, type File } from "../journal/journal.ts";
 import type { Document, Mounted } from "../delivery/mount.ts";
-import { byTable, awaitRepaired, idleAs, isAwaitingReread } from "./restart.ts";
+import { byTable, idleAs, isAwaitingReread } from "./restart.ts";
 import { type FoundFile, type Plan, isFound } from "../delivery/delivery.ts";
-import {
-  granted,
-  grantedKey,
-  grantedRevision,
-  isEmpty,
-  belongsTo,
-  documentToApply,
-} from "../facts/grant.ts";
+import { activeOrder, belongsTo, documentToApply, isEmpty, isVoid } from "../facts/order.ts";
+import { removal } from "./removal.ts";
 import {
   type Answer,
   ask,
@@ -43,17 +38,12 @@ import {
   resync,
   soon,
   type Step,
-  waitAndReport,
   wait,
   codes,
 } from "../facts/step.ts";
 
 export function decide(facts: Facts): Answer {
-  return withReadiness(facts, chain(facts));
-}
-
-function chain(facts: Facts): Answer {
-  const { file, mounted, grant } = facts;
+  const { file, mounted } = facts;
   if (!facts.alone) return wait(codes.otherAgent, soon);
   if (facts.journal.kind === "newer") return withNewerJournal(facts, facts.journal);
   if (facts.journal.kind === "corrupt")
@@ -71,22 +61,25 @@ function chain(facts: Facts): Answer {
   // A rollback needs no document, and with the largest files, there is no memory for a document.
   if (journal?.phase === "restoring" && !mayEmpty) return restoring(facts, journal, file);
   if (mounted === undefined) return ask("mounted");
-  const document = documentToApply(facts);
-  const emptied =
-    mayEmpty && isWithdrawn(facts, journal, document) ? emptyAlone(facts, journal) : undefined;
+  // The node keeps its content while the ordered content is not in the Secret.
+  if (journal !== undefined && !isEmpty(journal) && isVoid(facts))
+    return decide({ ...facts, order: "none" });
+  const document = documentToApply(facts, journal);
+  const isWithdrawn = document?.intent === "release";
+  const emptied = mayEmpty && isWithdrawn ? emptyAlone(facts, journal) : undefined;
   if (emptied !== undefined) return emptied;
   if (journal?.phase === "restoring") return restoring(facts, journal, file);
   if (isEmpty(journal) && !facts.lost) return withoutContent(facts);
-  if (document?.intent === "release" && isUntouched(facts)) return untouched(facts, document);
+  if (isWithdrawn && isUntouched(facts)) return untouched(facts, document);
   if (!isFound(file)) return unreadable(facts, journal, file);
   // A withdrawal does not wait until systemd can be reached for a restart.
-  const isUrgent = document?.intent === "release" && isOutOfReach(facts);
-  if (journal !== undefined && !isUrgent && finishesFirst(facts, journal, file))
-    return { ...byTable(facts, journal), ready: false };
-  const refusal = rejectGrant(facts, journal);
-  if (refusal !== undefined) return refusal;
-  const answer =
-    grantedRevision(grant) === 0 ? withoutGrant(facts, journal, file, document) : undefined;
+  const isUrgent = isWithdrawn && isOutOfReach(facts);
+  if (journal !== undefined && !isUrgent && finishesFirst(facts, journal, file, isWithdrawn))
+    return byTable(facts, journal);
+  const removed = isWithdrawn ? undefined : removal(facts, journal, file);
+  if (removed !== undefined) return removed;
+  const isAsked = isWithdrawn || activeOrder(facts.order) !== undefined;
+  const answer = isAsked ? undefined : withoutOrder(facts, journal, file, document);
   if (answer !== undefined) return answer;
   if (document === undefined) return withoutDocument(facts, mounted, journal, file);
   if (isQuarantined(facts, journal, document)) return quarantined(journal);
@@ -112,7 +105,7 @@ function untouched(facts: Facts, document: Document): Answer {
   return {
     action: "nothing",
     code: codes.withdrawn,
-    ready: true,
+    result: "Removed",
     again: resync,
     ...(detail && { detail }),
   };
@@ -125,18 +118,6 @@ function untouched(facts: Facts, document: Document): Answer {
 function whyUnseen({ file, noAnswer }: Facts): Step | undefined {
   const why = noAnswer ? undefined : file.answer?.unseen;
   return why === undefined ? undefined : wait(codes.unsafe, soon, why);
-}
-
-/** Whether the document withdraws this node's content. */
-function isWithdrawn(
-  facts: Facts,
-  journal: Journal | undefined,
-  document: Document | undefined,
-): boolean {
-  if (document?.intent !== "release") return false;
-  if (journal === undefined) return true;
-  // A withdrawal is never served, so a node with content needs a grant for it.
-  return granted(facts.grant) !== undefined && rejectGrant(facts, journal) === undefined;
 }
 
 /**
@@ -165,7 +146,7 @@ function withNewerJournal(
   const mayStart = owes && facts.config.restart === "Always";
   if (mayStart && facts.unit === undefined) return ask("kubelet");
   const down = mayStart && stateOf(facts, { phase: "reviving" }) === "down";
-  if (!down) return { ...wait(codes.newerJournal, resync, why), ...(!owes && { refused: true }) };
+  if (!down) return (owes ? wait : refuse)(codes.newerJournal, resync, why);
   if (facts.sinceRestart < 60_000) return wait(codes.newerJournal, soon, why);
   const { unit } = unitRecord(facts);
   if (unit === undefined) return wait(codes.newerJournal, soon, why);
@@ -173,7 +154,6 @@ function withNewerJournal(
     action: "revive",
     code: codes.newerJournal,
     detail: `${why}; ${unit} is down`,
-    ready: false,
     again: fast,
     unit,
   };
@@ -191,59 +171,32 @@ function withoutDocument(
 ): Answer {
   const holds = journal !== undefined && file.holds(journal.owned);
   if (journal?.phase === "applying" && holds) return byTable(facts, journal);
-  if (journal?.phase === "restarting" || journal?.phase === "settling") {
-    const step = byTable(facts, journal);
-    return holds ? step : { ...step, ready: false };
-  }
-  if (journal?.phase === "applied" && belongsTo(journal, facts.grant) && holds)
+  if (journal?.phase === "restarting" || journal?.phase === "settling")
     return byTable(facts, journal);
-  // The node has confirmed the release, and newer content is mounted. Like a node with older
-  // content in force, this node waits for a new grant.
-  if (isUntouched(facts) && !facts.leftovers && isOutdated(facts, mounted))
-    return awaitGrant(facts);
+  if (journal?.phase === "applied" && belongsTo(journal, facts.order) && holds)
+    return byTable(facts, journal);
   return startMeanwhile(facts, journal, whyNoDocument(facts, mounted));
 }
 
-/** Whether the grant was proved, and all mounted content is newer. */
-function isOutdated({ grant, proved }: Facts, mounted: Mounted): boolean {
-  const isOlder = mounted.kind === "other" && mounted.revision > grantedRevision(grant);
-  return isOlder && proved === grantedKey(grant);
-}
-
-function whyNoDocument({ grant }: Facts, mounted: Mounted): Step {
+function whyNoDocument({ order }: Facts, mounted: Mounted): Step {
   if (mounted.kind === "incomplete") return wait(codes.incomplete, soon, mounted.why);
-  if (mounted.kind === "nothing") return wait(codes.otherRevision, soon);
-  const granted = grantedRevision(grant);
-  if (granted > 0 && mounted.revision !== granted)
-    return wait(codes.otherRevision, soon, `mounted ${mounted.revision}, granted ${granted}`);
   if (mounted.kind === "refused") return wait(codes.secretRefused, resync, mounted.why);
-  const why = (mounted.kind === "other" && mounted.why) || "with other content";
-  return wait(codes.otherRevision, soon, `mounted ${mounted.revision} ${why}`);
-}
-
-/** Rejects a grant before anything on the node is touched; undefined if the grant is valid. */
-function rejectGrant({ grant, refused }: Facts, journal: Journal | undefined): Step | undefined {
-  const activeGrant = granted(grant);
-  if (activeGrant === undefined) return undefined;
-  if (journal !== undefined && activeGrant.revision < journal.revision)
-    return waitAndReport("behind", codes.behind, `the node has ${journal.revision}`);
-  // If the refused content is already in force, the node keeps it, because the reason for the
-  // refusal might be gone by now.
-  const isKept = journal !== undefined && belongsTo(journal, grant);
-  return refused === grantedKey(grant) && !isKept
-    ? waitAndReport("unfit", codes.refusedGrant)
-    : undefined;
+  if (mounted.kind === "nothing") return wait(codes.otherRevision, resync);
+  const asked = activeOrder(order)?.revision;
+  const why = mounted.kind === "other" ? mounted.why : undefined;
+  const detail = `published ${mounted.revision}, ordered ${asked ?? "nothing"}`;
+  return wait(codes.otherRevision, resync, why === undefined ? detail : `${detail}, ${why}`);
 }
 
 /**
- * The node has no content, and takes no content without a grant. With a grant, it acts like a node
- * without a journal.
+ * The node has no content, and takes no content without an order. With an order, it acts like a
+ * node without a journal.
  */
 function withoutContent(facts: Facts): Answer {
-  if (grantedRevision(facts.grant) === 0) return awaitGrant(facts);
-  const document = documentToApply(facts);
+  const document = documentToApply(facts, undefined);
   if (document?.intent === "release") return emptying(facts, document) ?? whyUnseen(facts) ?? leave;
-  const answer = chain({ ...facts, journal: { kind: "none" }, leftovers: false });
+  if (activeOrder(facts.order) === undefined) return awaitOrder(facts);
+  const answer = decide({ ...facts, journal: { kind: "none" }, leftovers: false });
   if (answer.action !== "apply" || facts.journal.kind !== "journal") return answer;
   return { ...answer, former: { journal: facts.journal.journal } };
 }
@@ -260,15 +213,15 @@ function asPlanned(
   const journal = document.intent === "release" ? withoutUndo(recordedJournal) : recordedJournal;
   const current = named(planned, document);
   if (document.intent === "release" && isUnrestartable(facts, journal))
-    return record(codes.toBeReread, unproved({ ...journal, ...current }));
+    return record(codes.toBeReread, confirmed({ ...journal, ...current }));
   // The file is in place. Entries that the file lacks are not ours any more.
   if (journal.phase === "applying") return byTable(facts, { ...journal, ...current });
   const { owned, revision, digest, content } = journal;
   if (JSON.stringify(current) !== JSON.stringify({ owned, revision, digest, content }))
-    return record(codes.toBeWritten, { ...journal, ...current, ...restartAsProof(facts, journal) });
+    return record(codes.toBeWritten, { ...journal, ...current });
   if (journal.phase === "applied" && document.intent === "release") {
     const doubt = journal.unverified === true && facts.lost && file.isUnexplained(document);
-    return doubt ? unverified : (awaitRepaired(facts, journal) ?? whyUnseen(facts) ?? leave);
+    return doubt ? unverified : (whyUnseen(facts) ?? leave);
   }
   return byTable(facts, journal);
 }
@@ -279,19 +232,6 @@ function asPlanned(
  */
 function withoutUndo({ undo: _undo, ...journal }: Journal): Journal {
   return journal;
-}
-
-/** Whether a restart is due, but systemd cannot be reached, and the kubelet answers. */
-function isUnrestartable(facts: Facts, journal: Journal): boolean {
-  const owes = journal.matters || journal.owed !== undefined;
-  const isOwed = owes && !isIdle(journal) && facts.config.restart === "Always";
-  return isOwed && isOutOfReach(facts) && facts.healthy === true;
-}
-
-/** If a new grant arrives before the kubelet has reread the file, makes a restart due. */
-function restartAsProof({ grant }: Facts, { phase, rereads }: Journal): Partial<Journal> {
-  const isNew = phase === "applied" && rereads !== undefined && granted(grant) !== undefined;
-  return isNew ? { phase: "applying", matters: true } : {};
 }
 
 /** config.json already has the planned content, and no journal records entries of ours. */
@@ -325,69 +265,55 @@ const leave: Step = atOnce({ action: "leave", code: codes.withdrawn });
 const unverified = wait(codes.withdrawnInDoubt, soon);
 
 /**
- * Decides whether the agent is Ready although it refuses content.
- *
- * The controller grants revisions only to Ready pods, and an agent can report a refusal only for a
- * grant. So an agent on an unfit node turns Ready if it has no grant. If the agent were not Ready,
- * the controller would never get the reason, and the node would block a withdrawal.
- *
- * The agent never refuses a withdrawal. It refuses other content only after it has read the granted
- * document.
+ * Whether the agent must finish the change under way before it handles a release or the present
+ * order, because the changed file is in place and the kubelet might be down. With --restart Never,
+ * newer content can replace the change at once.
  */
-function withReadiness(facts: Facts, answer: Answer): Answer {
-  const { grant, mounted } = facts;
-  if (!("refused" in answer) || grant === "unread") return answer;
-  if (granted(grant) === undefined) return { ...answer, ready: true };
-  if (mounted === undefined) return ask("mounted");
-  if (documentToApply(facts)?.intent === "apply") return answer;
-  const { refused: _refused, ...wait } = answer;
-  return wait;
-}
-
-/**
- * Whether the agent must finish the change under way before it handles the present grant, because
- * the changed file is in place and the kubelet might be down. With --restart Never, newer content
- * can replace the change at once.
- */
-function finishesFirst({ config, grant }: Facts, journal: Journal, file: FoundFile): boolean {
+function finishesFirst(
+  { config, order }: Facts,
+  journal: Journal,
+  file: FoundFile,
+  isWithdrawn: boolean,
+): boolean {
   if (isIdle(journal) || config.restart === "Never" || isAwaitingReread(journal)) return false;
-  return !belongsTo(journal, grant) && file.holds(journal.owned);
+  return (isWithdrawn || !belongsTo(journal, order)) && file.holds(journal.owned);
 }
 
 /**
- * Handles a node without a grant, or whose grant was revoked. With a journal, the node keeps what
- * it has. Without a journal, it takes the served content. If nothing is served, it records that it
- * takes nothing without a grant. Undefined if `document` is to be applied, or if the mounted
- * content is not known yet.
+ * Handles a node without an order. With a journal, the node keeps what it has. Without a journal,
+ * it takes the served content. If nothing is served, it records that it takes nothing without an
+ * order. Undefined if `document` is to be applied.
  */
-function withoutGrant(
+function withoutOrder(
   facts: Facts,
   journal: Journal | undefined,
   file: FoundFile,
   document: Document | undefined,
 ): Answer | undefined {
   if (journal !== undefined && !isIdle(journal)) {
-    if (facts.grant === "unread") return undefined;
+    if (facts.order === "unknown") return undefined;
     if (isAbandoned(journal, file, document)) return abandon(journal, journal.undo);
-    // Served content does not replace a change that began for a grant.
-    const goesOn = document === undefined ? journal.phase === "applying" : wasGranted(journal);
-    return goesOn ? { ...byTable(facts, journal), ready: false } : undefined;
+    // Served content does not replace a change that began for an order.
+    const isOther = document !== undefined && !belongsTo(journal, document);
+    const goesOn =
+      document === undefined ? journal.phase === "applying" : isOther && wasAsked(journal);
+    return goesOn ? byTable(facts, journal) : undefined;
   }
-  if (journal !== undefined && !(document !== undefined && failedWithoutGrant(journal)))
+  if (journal !== undefined && !(document !== undefined && failedUnasked(journal)))
     return keepContent(facts, journal, file, document);
-  if (facts.mounted?.kind === "nothing") return nothingServed(facts, facts.mounted.releasing, file);
+  if (facts.mounted?.kind === "nothing") return nothingServed(facts, file);
   return undefined;
 }
 
-/** Whether the change began for a grant. */
-function wasGranted({ grant }: Journal): boolean {
+/** Whether the change began for an order. */
+function wasAsked({ grant }: Journal): boolean {
   return grant !== undefined;
 }
 
 type Undo = NonNullable<Journal["undo"]>;
 
 /**
- * Whether the grant was revoked before the new file was in place, and no restart is due. Only the
+ * Whether the order disappeared before the new file was in place, and no restart is due. Only the
  * exact file from before the change proves this. A missing entry proves nothing, because the new
  * file might also lack entries that the journal still lists.
  */
@@ -399,7 +325,7 @@ function isAbandoned(
   const { phase, owned, owed, undo } = journal;
   if (phase !== "applying" || owed !== undefined || undo === undefined) return false;
   const isBefore = isSame(undo.file, file.now) && !file.holds(owned);
-  return isBefore && (document === undefined || wasGranted(journal));
+  return isBefore && (document === undefined || wasAsked(journal));
 }
 
 function isSame(file: File, other: File): boolean {
@@ -419,7 +345,7 @@ function abandon(journal: Journal, undo: Undo): Step {
 }
 
 /** Whether served content failed on a node without content. The agent later tries it again. */
-function failedWithoutGrant({ revision, content, quarantine }: Journal): boolean {
+function failedUnasked({ revision, content, quarantine }: Journal): boolean {
   return revision === 0 && content === "" && quarantine !== undefined && !quarantine.grant;
 }
 
@@ -439,18 +365,15 @@ function keepContent(
   return idleAs(facts, journal, journal.revision > 0 ? codes.inForce : codes.fit);
 }
 
-/** The node has nothing of ours and waits for a grant. */
-function awaitGrant(facts: Facts): Answer {
+/** The node has nothing of ours and waits for an order. */
+function awaitOrder(facts: Facts): Answer {
   if (facts.healthy === undefined) return ask("healthz");
   if (!facts.healthy) return refuse(codes.kubeletSilent, soon);
-  return { action: "nothing", code: codes.fit, ready: true, again: resync };
+  return { action: "nothing", code: codes.fit, again: resync };
 }
 
-function nothingServed(facts: Facts, releasing: boolean, file: FoundFile): Answer {
-  // During a withdrawal, a new node records nothing.
-  if (releasing)
-    return facts.leftovers ? atOnce({ action: "leave", code: codes.withdrawn }) : awaitGrant(facts);
-  const unfit = preflightUngranted(facts);
+function nothingServed(facts: Facts, file: FoundFile): Answer {
+  const unfit = preflightUnasked(facts);
   if (unfit !== undefined) return unfit;
   return record(codes.fit, startJournal(facts, file.now));
 }

@@ -27,6 +27,7 @@ import {
   written,
   decide,
   notAsked,
+  summaryOf,
   stepOf,
 } from "../facts/facts.fixture.ts";
 import type { Journal } from "../journal/journal.ts";
@@ -69,18 +70,18 @@ const expected: Readonly<
       gone: "wait GPS221",
       busy: "wait GPS221",
       down: "wait GPS221",
-      other: "nothing GPS200 ready",
+      other: "nothing GPS200 Proved",
       silent: "wait GPS221",
-      answering: "nothing GPS200 ready",
+      answering: "nothing GPS200 Proved",
     },
     Never: {
       unknown: "wait GPS221",
       gone: "wait GPS221",
       busy: "wait GPS221",
       down: "wait GPS221",
-      other: "nothing GPS200 ready",
+      other: "nothing GPS200 Proved",
       silent: "wait GPS221",
-      answering: "nothing GPS200 ready",
+      answering: "nothing GPS200 Proved",
     },
   },
   applying: {
@@ -162,8 +163,7 @@ test("takes the expected step in each phase, for each policy and state of the ku
         const now = facts({ ...states[state](phase), journal, config: { restart } });
         assert.equal(stateOf(now, journal), state, where);
         const step = stepOf(byTable(now, journal));
-        const shown = `${step.action} ${step.code}${"journal" in step ? ` → ${step.journal.phase}` : ""}`;
-        assert.equal(shown + (step.ready ? " ready" : ""), then, where);
+        assert.equal(summaryOf(step), then, where);
       }
   assert.deepEqual(Object.keys(table), Object.keys(expected));
 });
@@ -181,12 +181,8 @@ test("when restarts are switched off during a rollback, completes the rollback a
     config: never,
   };
   const { steps, end } = follow(restoring);
-  assert.deepEqual(steps, [
-    "restore GPS216",
-    "record GPS218 → applied",
-    "give up GPS218 → applied",
-  ]);
-  const { grant: _, ...rest } = end;
+  assert.deepEqual(steps, ["restore GPS216", "record GPS218 → applied", "wait GPS218 Failed"]);
+  const { order: _, ...rest } = end;
   const journal = end.journal.kind === "journal" ? end.journal.journal : undefined;
   assert.ok(journal);
   const config = { ...never, revision: 8, digest: "eight's" };
@@ -194,7 +190,7 @@ test("when restarts are switched off during a rollback, completes the rollback a
   assert.deepEqual(follow({ ...rest, journal, stopwatch: {}, config, mounted: eight }).steps, [
     "record GPS226 → applied",
     "leave GPS224",
-    "nothing GPS224 ready",
+    "nothing GPS224 Removed",
   ]);
 });
 
@@ -265,25 +261,19 @@ test("restarts the kubelet once when restarts are switched on during the wait fo
   assert.equal(byTable(facts({ journal: waiting }), waiting).action, "restart");
 });
 
-test("revives a kubelet that stops after a withdrawal, and does not restore the credential", () => {
+test("revives a kubelet that stops during a withdrawal, and does not restore the credential", () => {
   const asked = {
     mounted: { ...withdrawn, revision: 8, digest: "eight's" },
     config: { revision: 8, digest: "eight's" },
   };
-  const begun = follow({ ...asked, journal: idle });
-  const journal = begun.end.journal.kind === "journal" ? begun.end.journal.journal : assert.fail();
-  assert.equal(begun.end.file.kind, "absent");
-  const failed: Journal = {
-    ...journal,
-    phase: "restarting",
-    owed: "old",
-    tried: 3,
-    called: true,
-    calls: [now],
-  };
+  const failed: Journal = { ...tried(3, 0), undo: undefined };
   const down = { ...asked, journal: failed, file: absent, unit: limited, healthy: false };
   const revived = follow({ ...down, now: now + 3_600_000 });
-  assert.deepEqual(revived.steps, ["record GPS220 → reviving", "restart GPS217 → reviving"]);
+  assert.deepEqual(revived.steps, [
+    "record GPS226 → restarting",
+    "record GPS220 → reviving",
+    "restart GPS217 → reviving",
+  ]);
   const reviving =
     revived.end.journal.kind === "journal" ? revived.end.journal.journal : assert.fail();
   assert.deepEqual(
@@ -294,7 +284,7 @@ test("revives a kubelet that stops after a withdrawal, and does not restore the 
       healthy: true,
       stopwatch: { running: 5000, healthy: 5000 },
     }).steps,
-    ["record GPS200 → applied", "leave GPS224", "nothing GPS224 ready"],
+    ["record GPS200 → applied", "leave GPS224", "nothing GPS224 Removed"],
   );
 });
 
@@ -310,13 +300,13 @@ test("removes the undo when a withdrawal replaces a change", () => {
 
 const link: Facts["file"] = { kind: "refused", why: "it is a symbolic link" };
 
-test("while config.json is refused or changing, still makes a restart that is due, but is not Ready", () => {
+test("while config.json is refused or changing, still makes a restart that is due", () => {
   const down = { unit: limited, healthy: false };
   for (const file of [link, { kind: "changing" } as const]) {
     const told = file.kind === "changing" ? "GPS209" : "GPS206";
     const seen = (change: FactsChange) => {
       const step = decide(facts({ file, ...change }));
-      return `${step.action} ${step.code}${step.ready ? " ready" : ""}`;
+      return `${step.action} ${step.code}`;
     };
     assert.equal(seen({ journal: { ...reviving, tried: 1 }, ...down }), "restart GPS217", told);
     assert.equal(seen({ journal: restarting, ...down }), "restart GPS212", told);
@@ -434,9 +424,9 @@ test("neither starts nor restarts a kubelet for a drift, but waits for the kubel
 
 test("stops reporting an older rollback when a new change begins", () => {
   const untold = { ...quarantine, content: "six", revision: 6, told: false };
-  const another = { ...seven, since: "2026-11-26T19:00:00Z" };
+  const another = { ...seven, attempt: seven.attempt + 1 };
   const step = decide(
-    facts({ grant: another, file: absent, journal: { ...idle, quarantine: untold } }),
+    facts({ order: another, file: absent, journal: { ...idle, quarantine: untold } }),
   );
   assert.ok(step.action === "apply");
   assert.equal(step.journal.quarantine?.told, true);
@@ -445,9 +435,9 @@ test("stops reporting an older rollback when a new change begins", () => {
 test("reports the delivery's note with the code while the content is in force", () => {
   const noted = { ...written, note: "the kubelet has not run the provider yet" };
   const step = decide(facts({ journal: idle, file: noted }));
-  assert.deepEqual([step.code, step.ready, step.detail], ["GPS200", true, noted.note]);
+  assert.deepEqual([step.code, step.detail], ["GPS200", noted.note]);
   const rivals = () => "theirs before ours";
   const second = decide(facts({ journal: idle, file: { ...written, rivals } }));
-  assert.deepEqual([second.code, second.ready, second.detail], ["GPS200", true, rivals()]);
+  assert.deepEqual([second.code, second.detail], ["GPS200", rivals()]);
   assert.equal(decide(facts({ journal: idle })).detail, undefined);
 });

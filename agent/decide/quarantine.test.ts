@@ -10,7 +10,6 @@ import {
   hour,
   unanswered,
   now,
-  quarantine,
   renewed,
   restarting,
   reviving,
@@ -73,12 +72,7 @@ test("after a rollback, revives the kubelet until it has passed its probation, a
       { journal: reviving, unit: renewed, stopwatch: { running: 5000, healthy: 5000 } },
       "record GPS218 → applied",
     ],
-    [
-      "reported",
-      { journal: { ...rolledBack, quarantine: { ...quarantine, told: false } }, file: absent },
-      "give up GPS218 → applied",
-    ],
-    ["reported once", { journal: rolledBack, file: absent }, "wait GPS219"],
+    ["reported", { journal: rolledBack, file: absent }, "wait GPS218 Failed"],
   ]);
 });
 
@@ -146,7 +140,7 @@ test("ends a revival once a kubelet process has run for three minutes, even if i
   ]);
 });
 
-test("without a grant, retries failed content after 10 minutes (each failure doubles this time, up to 6 hours), and takes new content at once", () => {
+test("without an order, retries failed content after 10 minutes (each failure doubles this time, up to 6 hours), and takes new content at once", () => {
   const { quarantine } = rolledBackUnasked;
   assert.ok(quarantine);
   const late = { ...rolledBack, quarantine: { ...quarantine, since: now - 600_000 } };

@@ -213,7 +213,7 @@ test("after systemd refuses three restarts, restores the previous file, or lets 
     "restore GPS216",
     "record GPS217 → reviving",
     "record GPS218 → applied",
-    "give up GPS218 → applied",
+    "wait GPS218 Failed",
   ]);
   assert.match(last.detail ?? "", /refused the restart: AccessDenied/);
 });

@@ -10,7 +10,7 @@
  */
 import type { Facts } from "../facts/facts.ts";
 import type { FoundFile } from "../delivery/delivery.ts";
-import { granted } from "../facts/grant.ts";
+import { activeOrder } from "../facts/order.ts";
 import { confirmed, type Journal, quarantineFor, unproved } from "../journal/journal.ts";
 import {
   type KnownState,
@@ -105,11 +105,11 @@ export const table: PhaseTable = {
 
 /**
  * Applies the rule of the cell, with one exception. If a change was made in a mode without
- * restarts, and there is no grant now, the agent waits until the kubelet rereads the file by
- * itself, whatever systemd reports. A restart would need its own grant.
+ * restarts, and there is no order now, the agent waits until the kubelet rereads the file by
+ * itself, whatever systemd reports. A restart would need its own order.
  */
 export function byTable(facts: Facts, journal: Journal): Answer {
-  if (isAwaitingReread(journal) && granted(facts.grant) === undefined)
+  if (isAwaitingReread(journal) && activeOrder(facts.order) === undefined)
     return awaitReread(facts, journal);
   const row = table[journal.phase][facts.config.restart];
   const state = stateOf(facts, journal);
@@ -142,7 +142,7 @@ export function idleAs(facts: Facts, journal: Journal, code: Code): Answer {
 }
 
 /**
- * Ready while the kubelet answers. If no restart is due, we do not start a stopped kubelet, because
+ * In force while the kubelet answers. If no restart is due, we do not start a stopped kubelet, because
  * an administrator might have stopped it.
  */
 function inForce(facts: Facts, code: Code): Answer {
@@ -154,7 +154,8 @@ function inForce(facts: Facts, code: Code): Answer {
   if (unfit !== undefined) return refuse(codes.providerUnfit, soon, unfit);
   const { journal } = facts;
   const detail = note ?? (journal.kind === "journal" && rivals?.(journal.journal.owned));
-  return { action: "nothing", code, ready: true, again: resync, ...(detail && { detail }) };
+  const result = code === codes.inForce ? ({ result: "Proved" } as const) : {};
+  return { action: "nothing", code, ...result, again: resync, ...(detail && { detail }) };
 }
 
 function confirm(_facts: Facts, journal: Journal): Step {
@@ -255,7 +256,7 @@ function afterRefusals(facts: Facts, journal: Journal, unit: Unit): Step | undef
   if (!isRunning(unit)) return undefined;
   const { quarantine } = journal;
   if (journal.phase === "reviving" && quarantine !== undefined && !quarantine.told)
-    return record(codes.rolledBack, confirmed(journal), why);
+    return record(codes.rolledBack, { ...confirmed(journal), quarantine: told(quarantine) }, why);
   return record(codes.toBeReread, unproved(journal), why);
 }
 
@@ -360,9 +361,8 @@ function watch(_facts: Facts, journal: Journal, unit: Unit): Step {
 }
 
 /**
- * Watches the process until the probation is over. Only then does the agent turn Ready, because the
- * kubelet reports our readiness. If we turned Ready earlier and the kubelet died, it could not
- * report us as NotReady.
+ * Watches the process until the probation is over. Only then does the agent report that the content
+ * is proved.
  */
 function awaitProbation(facts: Facts, journal: Journal): Step {
   if (!hasLived(facts, facts.config.probation)) return wait(codes.onProbation, fast);
@@ -512,6 +512,11 @@ function revived(facts: Facts, journal: Journal): Step {
   if (quarantine === undefined || quarantine.told) return record(codes.inForce, confirmed(journal));
   return record(codes.rolledBack, {
     ...confirmed(journal),
-    quarantine: { ...quarantine, since: facts.now },
+    quarantine: { ...told(quarantine), since: facts.now },
   });
+}
+
+/** The kubelet runs again, so the failure is reported from now on. */
+function told(quarantine: NonNullable<Journal["quarantine"]>): typeof quarantine {
+  return { ...quarantine, told: true };
 }

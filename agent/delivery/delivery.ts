@@ -68,6 +68,11 @@ export type FoundFile = Readonly<{
    * an unreadable journal was set aside.
    */
   plan: (journal: Journal | undefined, document: Document, lost: boolean) => Plan;
+  /**
+   * Plans to remove our entries of the registries that leave, and to restore what they displaced;
+   * undefined if we have no such entry.
+   */
+  planRemoval: (journal: Journal, isLeaving: (registry: string) => boolean) => Removal | undefined;
   /** Plans to restore what the change under way replaced. Without an undo, nothing changes. */
   planRestore: (journal: Journal) => Rewrite;
   /** Our entries after `planRestore` was carried out. */
@@ -108,6 +113,9 @@ export type Rewrite = Readonly<{
   first?: Put;
   last?: Put;
 }>;
+
+/** `changed` is false if only the journal still lists the entries. */
+export type Removal = Rewrite & Pick<Plan, "owned" | "meanwhile" | "excess">;
 
 export type Plan = Rewrite &
   Readonly<{

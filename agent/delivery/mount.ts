@@ -1,9 +1,9 @@
-/** Interprets one content of global-pull-secret, as it is mounted on the node. Pure. */
+/** Interprets one content of global-pull-secret. Pure. */
 import { createHash } from "node:crypto";
 import { isObject, readJson } from "#pullsecret/json/json.ts";
 import { digestOf, saltLength } from "#pullsecret/merge/digest.ts";
 import { type Intent, servedKeys } from "#contract/names.ts";
-import { revisionOf } from "#contract/grant.ts";
+import { revisionOf } from "#contract/order.ts";
 import { parse } from "#pullsecret/document/parse.ts";
 import { formatProblem } from "#pullsecret/problems/problems.ts";
 
@@ -26,15 +26,18 @@ export type Mounted =
        * What to do with the document. A release restores the node's state before our first change.
        */
       intent: Intent;
-      /** A node without a journal is allowed to take this content without a grant. */
+      /** A node without a journal is allowed to take this content without an order. */
       served?: true;
     }>
-  /** No mounted content matches the grant. `revision`: the revision of the newest content. */
+  /** The Secret does not have the content. `revision`: the revision of the newest content. */
   | Readonly<{ kind: "other"; revision: number; why?: string }>
-  /** Without a grant, there is nothing to take. `releasing`: the newest content is a withdrawal. */
-  | Readonly<{ kind: "nothing"; releasing: boolean }>
+  /** Nothing is served. */
+  | Readonly<{ kind: "nothing" }>
   | Readonly<{ kind: "incomplete"; why: string }>
   | Readonly<{ kind: "refused"; why: string; revision: number }>;
+
+/** The newest content of the Secret: its number, and whether it has a registry, in any spelling. */
+export type Newest = Readonly<{ revision: number; has: (registry: string) => boolean }>;
 
 export type Document = Extract<Mounted, { kind: "document" }>;
 

@@ -2,7 +2,12 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { modeOf, parseConfig, usage } from "./config.ts";
 
-const environment = { NODE_NAME: "node1", POD_UID: "u-1" };
+const environment = {
+  NODE_NAME: "node1",
+  POD_UID: "u-1",
+  KUBERNETES_SERVICE_HOST: "fd00::1",
+  KUBERNETES_SERVICE_PORT: "443",
+};
 
 function configOf(...argv: readonly string[]) {
   const parsed = parseConfig(argv, environment);
@@ -19,7 +24,6 @@ test("has defaults that match the DaemonSet's mounts", () => {
   assert.deepEqual(configOf(), {
     node: "node1",
     uid: "u-1",
-    template: "",
     unit: "auto",
     delivery: "ConfigFile",
     scope: "All",
@@ -28,23 +32,23 @@ test("has defaults that match the DaemonSet's mounts", () => {
     probation: 5000,
     healthzPort: 10248,
     healthzAddress: "auto",
-    probePort: 20248,
     secretDirectory: "/etc/global-pull-secret",
     kubeletDirectory: "/host/kubelet",
     systemdDirectory: "/host/systemd",
-    podDirectory: "/run/global-pull-secret",
-    terminationLog: "/dev/termination-log",
+    credentialsDirectory: "/var/run/secrets/kubernetes.io/serviceaccount",
+    apiHost: "fd00::1",
+    apiPort: 443,
   });
 });
 
 test("reads every flag", () => {
   const argv =
-    "--template ab12 --unit k3s.service --delivery CredentialProvider --scope Annotated --restart Never --restart-control-plane Always --probation 0s " +
-    "--healthz-port 10250 --healthz-address 10.0.0.1 --probe-port 1234 --secret-directory /s --kubelet-directory /k --systemd-directory /sd " +
-    "--pod-directory /p --termination-log /t";
+    "--unit k3s.service --delivery CredentialProvider --scope Annotated --restart Never --restart-control-plane Always --probation 0s " +
+    "--healthz-port 10250 --healthz-address 10.0.0.1 --secret-directory /s --kubelet-directory /k --systemd-directory /sd " +
+    "--credentials-directory /c";
   assert.equal(
     Object.values(configOf(...argv.split(" "))).join(" "),
-    "node1 u-1 ab12 k3s.service CredentialProvider Annotated Never Always 0 10250 10.0.0.1 1234 /s /k /sd /p /t",
+    "node1 u-1 k3s.service CredentialProvider Annotated Never Always 0 10250 10.0.0.1 /s /k /sd /c fd00::1 443",
   );
 });
 
@@ -92,14 +96,9 @@ const wrong: readonly (readonly [argv: string, error: string])[] = [
   ["--probation=1s --probation=2s", "--probation: given 2 times; give it once"],
   ["--probation", "--probation: has no value; write --probation=VALUE"],
   ["--healthz-port=0", '--healthz-port "0": is not a whole number from 1 to 65535'],
-  ["--probe-port=1023", '--probe-port "1023": is not a whole number from 1024 to 65535'],
   [
     "--kubelet-directory=var",
     '--kubelet-directory "var": is not an absolute path of a directory without . and ..',
-  ],
-  [
-    "--termination-log=log",
-    '--termination-log "log": is not an absolute path of a file without . and ..',
   ],
   ["--nope", "--nope: is not a flag; --help names all"],
   ["--probaton=1", "--probaton: is not a flag; --help names all"],
@@ -107,6 +106,14 @@ const wrong: readonly (readonly [argv: string, error: string])[] = [
 ];
 for (const [argv, error] of wrong)
   test(`refuses ${argv}`, () => assert.deepEqual(errorsOf(argv.split(" ")), [error]));
+
+test("requires the address of the API server", () => {
+  const { KUBERNETES_SERVICE_HOST: _host, KUBERNETES_SERVICE_PORT: _port, ...others } = environment;
+  assert.deepEqual(errorsOf([], others), [
+    "KUBERNETES_SERVICE_HOST: is missing; give the API server's address, which the kubelet sets in every container",
+    "KUBERNETES_SERVICE_PORT: is missing; give the API server's port, which the kubelet sets in every container",
+  ]);
+});
 
 test("reports all wrong flags at once", () =>
   assert.deepEqual(errorsOf(["--restart=No", "--nope", "--probation=x"]), [
@@ -118,5 +125,5 @@ test("reports all wrong flags at once", () =>
 test("lists every flag and variable once in the usage", () => {
   const names = [...usage().matchAll(/^ {2}(--[a-z-]+|[A-Z_]+) /gm)].map(([, name]) => name);
   assert.equal(new Set(names).size, names.length);
-  assert.equal(names.length, 17);
+  assert.equal(names.length, 16);
 });

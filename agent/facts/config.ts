@@ -1,7 +1,6 @@
 /** The agent's flags and variables, each with its default and its purpose, and their values. */
 import {
   agentEnvironment,
-  defaultProbePort,
   deliveries,
   mountPaths,
   publishedMode,
@@ -9,7 +8,7 @@ import {
   scopes,
 } from "#contract/names.ts";
 import { usage as usageOf, type Table, type TableValues } from "#contract/table.ts";
-import { auto, directory, file, integer, ip, oneOf, unit, within } from "#contract/values.ts";
+import { auto, directory, integer, ip, oneOf, text, unit, within } from "#contract/values.ts";
 import { readFlags, type ParsedFlags } from "#contract/flags.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
 
@@ -20,7 +19,7 @@ const flags = {
     read: asGiven,
     from: "environment",
     standard: "",
-    what: "the node's name, for the log",
+    what: "the node's name, which is also the name of its NodePullSecret",
   },
   [agentEnvironment.uid]: {
     read: asGiven,
@@ -28,10 +27,17 @@ const flags = {
     standard: "",
     what: "the pod's uid, to check that the mounted directory is its kubelet's",
   },
-  template: {
-    read: asGiven,
-    standard: "",
-    what: "the digest of the pod's template, as in the kubelet's probe",
+  [agentEnvironment.host]: {
+    read: text,
+    from: "environment",
+    required: true,
+    what: "the API server's address, which the kubelet sets in every container",
+  },
+  [agentEnvironment.port]: {
+    read: integer(1, 65_535),
+    from: "environment",
+    required: true,
+    what: "the API server's port, which the kubelet sets in every container",
   },
   unit: {
     read: unit,
@@ -74,15 +80,10 @@ const flags = {
     standard: auto,
     what: "address of the kubelet's healthz; auto: 127.0.0.1, then ::1",
   },
-  "probe-port": {
-    read: integer(1024, 65_535),
-    standard: String(defaultProbePort),
-    what: "loopback port of the agent's readiness",
-  },
   "secret-directory": {
     read: directory,
     standard: mountPaths.secret,
-    what: "where global-pull-secret and the pod's grant are mounted",
+    what: "where global-pull-secret is mounted",
   },
   "kubelet-directory": {
     read: directory,
@@ -94,15 +95,10 @@ const flags = {
     standard: mountPaths.systemd,
     what: "where systemd's socket directory is mounted",
   },
-  "pod-directory": {
+  "credentials-directory": {
     read: directory,
-    standard: mountPaths.pod,
-    what: "the pod's own directory, which outlives its containers",
-  },
-  "termination-log": {
-    read: file,
-    standard: mountPaths.terminationLog,
-    what: "the file from which the kubelet reads the termination message",
+    standard: mountPaths.credentials,
+    what: "where the agent's token and the API server's authority are mounted",
   },
 } as const satisfies Table;
 
@@ -137,7 +133,6 @@ function toConfig(settings: TableValues<typeof flags>) {
   return {
     node: settings[agentEnvironment.node],
     uid: settings[agentEnvironment.uid],
-    template: settings.template,
     unit: settings.unit,
     delivery: settings.delivery,
     scope: settings.scope,
@@ -146,11 +141,11 @@ function toConfig(settings: TableValues<typeof flags>) {
     probation: settings.probation * 1000,
     healthzPort: settings["healthz-port"],
     healthzAddress: settings["healthz-address"],
-    probePort: settings["probe-port"],
     secretDirectory: settings["secret-directory"],
     kubeletDirectory: settings["kubelet-directory"],
     systemdDirectory: settings["systemd-directory"],
-    podDirectory: settings["pod-directory"],
-    terminationLog: settings["termination-log"],
+    credentialsDirectory: settings["credentials-directory"],
+    apiHost: settings[agentEnvironment.host],
+    apiPort: settings[agentEnvironment.port],
   };
 }

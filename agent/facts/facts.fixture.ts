@@ -1,6 +1,6 @@
 /** Facts for the tables of decisions: a node for which revision 7 is mounted, in all its states. */
 import assert from "node:assert/strict";
-import { type Grant, keyOf } from "#contract/grant.ts";
+import { keyOf, type Order } from "#contract/order.ts";
 import { decide as answer } from "../decide/decide.ts";
 import { type Facts, unasked as nothingAsked } from "./facts.ts";
 import { firstJournal, type Journal, ownsNoAnswer } from "../journal/journal.ts";
@@ -32,18 +32,13 @@ export const withdrawn: Document = {
   intent: "release",
 };
 
-/** Nothing is granted, and nothing is served. */
-export const nothingMounted = { kind: "nothing", releasing: false } as const;
-export const ungranted = { grant: "none", mounted: nothingMounted } as const;
-/** Nothing is granted, but revision 7 is served. */
-export const unasked = { grant: "none", mounted: { ...mounted, served: true } } as const;
+/** Nothing is ordered, and nothing is served. */
+export const nothingMounted = { kind: "nothing" } as const;
+export const unordered = { order: "none", mounted: nothingMounted } as const;
+/** Nothing is ordered, but revision 7 is served. */
+export const unasked = { order: "none", mounted: { ...mounted, served: true } } as const;
 
-export const seven: Grant = {
-  revision: 7,
-  digest: "seven's",
-  since: "2026-11-26T18:25:07Z",
-  word: false,
-};
+export const seven: Order = { revision: 7, digest: "seven's", attempt: 1_764_416_000 };
 export const key = keyOf(seven);
 
 export const unit: Unit = {
@@ -54,6 +49,7 @@ export const unit: Unit = {
   invocation: "old",
   busy: false,
   mainPid: 1,
+  started: 0,
   restarts: 0,
   result: "success",
   refuses: false,
@@ -133,7 +129,7 @@ export const quarantine = {
   grant: key,
 };
 export const rolledBack: Journal = { ...firstJournal({ absent: true }), quarantine };
-/** The failed content was served, not granted. */
+/** The failed content was served, not ordered. */
 export const rolledBackUnasked: Journal = {
   ...rolledBack,
   quarantine: { ...quarantine, grant: undefined },
@@ -151,25 +147,22 @@ export const reviving: Journal = {
 export const time = { boot: "b", monotonic: 1_000_000 };
 
 export type FactsChange = Partial<Omit<Facts, "config" | "stopwatch" | "journal">> & {
-  /** `revision` and `digest` replace those of the grant. */
+  /** `revision` and `digest` replace those of the order. */
   config?: Partial<Facts["config"] & Readonly<{ revision: number; digest: string }>>;
   stopwatch?: Partial<Facts["stopwatch"]>;
   journal?: Journal | Facts["journal"];
 };
 
-export function facts({ config = {}, stopwatch, journal, grant, ...rest }: FactsChange): Facts {
+export function facts({ config = {}, stopwatch, journal, order, ...rest }: FactsChange): Facts {
   const { revision = seven.revision, digest = seven.digest, ...flags } = config;
   const { lost = false } = rest;
   const plainJournal = journal !== undefined && !("kind" in journal) ? journal : undefined;
   return {
-    grant: grant ?? { ...seven, revision, digest },
-    refused: undefined,
-    proved: undefined,
+    order: order ?? { ...seven, revision, digest },
     config: {
       restart: "Always",
       probation: 5000,
       unit: "kubelet.service",
-      probePort: 20248,
       healthzPort: 10248,
       healthzAddress: "auto",
       ...flags,
@@ -178,6 +171,7 @@ export function facts({ config = {}, stopwatch, journal, grant, ...rest }: Facts
     alone: true,
     elsewhere: undefined,
     mounted,
+    newest: undefined,
     journal:
       journal === undefined
         ? { kind: "none" }
@@ -239,10 +233,10 @@ export function decideByQuestions(
 }
 
 function answersTo(
-  { grant, mounted, healthy, unit, stopwatch }: Facts,
+  { mounted, newest, healthy, unit, stopwatch }: Facts,
   asked: Question,
 ): Partial<Facts> {
-  if (asked === "mounted") return { grant, mounted };
+  if (asked === "mounted") return { mounted, newest };
   if (asked === "healthz") return { healthy };
   return { unit, healthy, stopwatch };
 }
@@ -290,10 +284,11 @@ export function follow(
   }
 }
 
-/** A step as text: `action CODE`, then `→ phase` if it has a journal, then `ready`. */
-function summaryOf(step: Step): string {
+/** A step as text: `action CODE`, then `→ phase` if it has a journal, then its result. */
+export function summaryOf(step: Step): string {
   const journal = "journal" in step ? ` → ${step.journal.phase}` : "";
-  return `${step.action} ${step.code}${journal}${step.ready ? " ready" : ""}`;
+  const result = "result" in step ? ` ${step.result}` : "";
+  return `${step.action} ${step.code}${journal}${result}`;
 }
 
 type Row = readonly [when: string, facts: FactsChange, then: string];

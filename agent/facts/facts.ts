@@ -4,8 +4,8 @@
  */
 import type { Config } from "./config.ts";
 import type { JournalReading } from "../journal/journal.ts";
-import type { Mounted } from "../delivery/mount.ts";
-import type { GrantReading } from "../delivery/volume.ts";
+import type { Mounted, Newest } from "../delivery/mount.ts";
+import type { OrderReading } from "./order.ts";
 import type { NodeFile } from "../delivery/delivery.ts";
 import type { Unit } from "../systemd/unit.ts";
 
@@ -29,16 +29,9 @@ export type BootTime = Readonly<{
 
 export type Facts = Readonly<{
   /** `restart`: the policy that the flags set for this node's unit, if the unit is known. */
-  config: Pick<
-    Config,
-    "restart" | "probation" | "unit" | "probePort" | "healthzPort" | "healthzAddress"
-  >;
-  /** The grant of the pod. It can change at any time. */
-  grant: GrantReading;
-  /** Key of the grant that this pod has refused. */
-  refused: string | undefined;
-  /** Key of the grant with which this pod was Ready. */
-  proved: string | undefined;
+  config: Pick<Config, "restart" | "probation" | "unit" | "healthzPort" | "healthzAddress">;
+  /** It can change at any time. */
+  order: OrderReading;
   /** Wall clock, in milliseconds. It can jump, so it is only compared with times in the journal. */
   now: number;
   /** Whether this is the node's only agent. */
@@ -46,6 +39,8 @@ export type Facts = Readonly<{
   /** Why the mounted directory does not belong to this kubelet; undefined if it does. */
   elsewhere: string | undefined;
   mounted: Mounted | undefined;
+  /** The newest content of the Secret; undefined unless it is an acceptable document. */
+  newest: Newest | undefined;
   journal: JournalReading;
   /** The journal is missing on the disk. `journal` is the copy that this process read last. */
   vanished: boolean;
@@ -99,6 +94,7 @@ export type Facts = Readonly<{
 /** The facts at the start of a round. */
 export const unasked = {
   mounted: undefined,
+  newest: undefined,
   unit: undefined,
   healthy: undefined,
   stopwatch: { running: 0, healthy: 0, silent: 0, busy: 0 },

@@ -49,13 +49,6 @@ export function isOutOfReach(facts: Pick<Facts, "unit">): boolean {
   return unitOf(facts)?.load !== "loaded";
 }
 
-/** Whether systemd would accept a restart of the unit, and the agent could see its result. */
-export function canRestart(facts: Pick<Facts, "unit" | "healthy">): boolean {
-  const unit = unitOf(facts);
-  const runs = unit !== undefined && unit.load === "loaded" && isRunning(unit);
-  return runs && !unit.refuses && facts.healthy === true;
-}
-
 /** Names the start, stop or job under way. While the name stays the same, there is no progress. */
 export function progress(unit: UnitFact | undefined): string | undefined {
   return unit !== undefined && isWhole(unit) && isBusy(unit)

@@ -1,5 +1,5 @@
 /** The results of a decision: its steps, their codes, and the text that users see for a code. */
-import type { MessageKind } from "#contract/termination-message.ts";
+import type { Result } from "#contract/order.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { FoundFile, Plan, Rewrite } from "../delivery/delivery.ts";
 import type { Document } from "../delivery/mount.ts";
@@ -9,7 +9,6 @@ import type { Catalogue } from "#contract/catalogue.ts";
 type StepReason = Readonly<{
   code: Code;
   detail?: string | undefined;
-  ready: boolean;
   /**
    * Milliseconds until the next round. `back off`: 1 s, doubled up to 30 s while the code stays the
    * same.
@@ -18,13 +17,9 @@ type StepReason = Readonly<{
 }>;
 
 export type Step = StepReason &
-  /**
-   * `refused`: the node is unfit and untouched, and other nodes need not wait for it. Without a
-   * grant, the pod is nevertheless Ready. `report`: what the agent reports about the grant, once,
-   * in the termination message.
-   */
+  /** `result`: what the agent reports. `Refused` is about the order, if there is an order. */
   (
-    | Readonly<{ action: "wait" | "nothing"; refused?: true; report?: MessageKind }>
+    | Readonly<{ action: "wait" | "nothing"; result?: Result }>
     /**
      * Writes the journal, then config.json. `former`: set if the node was idle. Contains the
      * journal from before this step, which we restore if the system forbids the write.
@@ -33,7 +28,7 @@ export type Step = StepReason &
         action: "apply";
         journal: Journal;
         former?: Readonly<{ journal: Journal | undefined }>;
-        plan: Plan;
+        plan: Rewrite & Pick<Plan, "fileMode">;
         file: FoundFile;
       }>
     /** Writes only the files, because the journal is already correct. */
@@ -57,13 +52,6 @@ export type Step = StepReason &
     | Readonly<{ action: "revive"; unit: string }>
     /** Writes only the journal, for example when a phase is complete. */
     | Readonly<{ action: "record"; journal: Journal }>
-    /** Writes the termination message and the journal, and exits. */
-    | Readonly<{ action: "give up"; journal: Journal }>
-    /**
-     * Writes the termination message and exits with the code `exit`. The agent can make such a
-     * report only by ending its container.
-     */
-    | Readonly<{ action: "end"; exit: number; report: MessageKind }>
     /** Moves the unreadable journal out of the way. */
     | Readonly<{ action: "set aside" }>
     /** Writes the files alone, without a journal, and then removes our folder. */
@@ -80,7 +68,7 @@ export type Question = "mounted" | "healthz" | "kubelet";
 
 /** A step, or a request for more facts. */
 export type Answer = Step | Ask;
-type Ask = Readonly<{ action: "ask"; for: Question; ready: false }>;
+type Ask = Readonly<{ action: "ask"; for: Question }>;
 
 /** Milliseconds between the rounds of an idle agent, even if every hint is lost. */
 export const resync = 30_000;
@@ -91,26 +79,21 @@ export const soon = 1000;
 export const fast = 250;
 
 export function ask(asked: Question): Ask {
-  return { action: "ask", for: asked, ready: false };
+  return { action: "ask", for: asked };
 }
 
 export function wait(code: Code, again: Step["again"], detail?: string): Step {
-  return { action: "wait", code, detail, ready: false, again };
+  return { action: "wait", code, detail, again };
 }
 
 /** Waits for an administrator: this node is unfit and untouched. */
 export function refuse(code: Code, again: Step["again"], detail?: string): Step {
-  return { action: "wait", code, detail, ready: false, again, refused: true };
-}
-
-/** Waits, and reports `report` once in the termination message. */
-export function waitAndReport(report: MessageKind, code: Code, detail?: string): Step {
-  return { action: "wait", code, detail, ready: false, again: resync, report };
+  return { action: "wait", code, detail, again, result: "Refused" };
 }
 
 /** A step that changes something. The next round follows at once. */
-export function atOnce<Change extends object>(change: Change): Change & { ready: false; again: 0 } {
-  return { ...change, ready: false, again: 0 };
+export function atOnce<Change extends object>(change: Change): Change & { again: 0 } {
+  return { ...change, again: 0 };
 }
 
 export function record(code: Code, journal: Journal, detail?: string): Step {
@@ -139,11 +122,11 @@ const byCode = new Map<Code, Catalogue[string]>(
 
 /**
  * One line: `GPS213 meaning (detail); what happens next`. The detail names files, units and
- * revisions, never a credential. Its line breaks become spaces. It is cut at 400 characters,
- * because an Event has at most 1 KiB, and the kubelet keeps 4 KiB of a termination message.
+ * revisions, never a credential. Its line breaks and control characters become spaces. It is cut at
+ * 400 characters, because the API server accepts a message of at most 800.
  */
 export function formatLine(code: Code, detail?: string): string {
   const [, what = "", next = ""] = byCode.get(code) ?? [];
-  const shown = detail?.replaceAll(/\s+/g, " ").slice(0, 400);
+  const shown = detail?.replaceAll(/[\s\p{Cc}]+/gu, " ").slice(0, 400);
   return shown ? `${code} ${what} (${shown}); ${next}` : `${code} ${what}; ${next}`;
 }

@@ -1,14 +1,14 @@
 /**
  * Gives hints that a file might have changed. A hint contains no data, and starts a round of the
- * agent. A probe by the kubelet also starts a round if a file has changed. Only directories are
- * watched, because a watch on a file stops working after two quick renames.
+ * agent. Only directories are watched, because a watch on a file stops working after two quick
+ * renames.
  */
 import { describe } from "./errno.ts";
 
 /**
  * Calls `hint` when a name in one of the directories appears, disappears or changes, until the
  * process ends. If a directory cannot be watched, it calls `deaf` with the reason, and the agent
- * then notices changes only at each probe. `relevant` filters by path, because the kubelet's
+ * then notices changes only at its next round. `relevant` filters by path, because the kubelet's
  * directory is large.
  */
 export async function watchDirectories(

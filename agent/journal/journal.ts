@@ -92,8 +92,8 @@ export function confirmed(journal: Journal): Journal {
 }
 
 /**
- * The journal after a change without a restart, and so without a probation. The agent turns Ready
- * once the kubelet has had time to reread the file by itself.
+ * The journal after a change without a restart, and so without a probation. The content counts as
+ * proved once the kubelet has had time to reread the file by itself.
  */
 export function unproved(journal: Journal): Journal {
   return { ...confirmed(journal), rereads: "" };

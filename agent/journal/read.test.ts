@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { mostRevision } from "#contract/grant.ts";
+import { mostRevision } from "#contract/order.ts";
 import { rolledBack } from "../facts/facts.fixture.ts";
 import { readJournal } from "./read.ts";
 import { firstJournal, type Journal, writeJournal } from "./journal.ts";

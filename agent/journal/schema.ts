@@ -1,6 +1,6 @@
 /** The fields of a journal, and how a file is stored in it. */
 import * as z from "zod/mini";
-import { isRevision } from "#contract/grant.ts";
+import { isRevision } from "#contract/order.ts";
 
 /** A config.json to put in place. Its bytes are outside V8's heap, which is small. */
 export type File = Readonly<{ absent: true }> | Readonly<{ bytes: Buffer; mode: number }>;
@@ -16,7 +16,7 @@ export const stored = z.union([absent, named]);
  */
 const raw = z.string().check(z.refine(isJson));
 /**
- * An invalid revision means a damaged journal. If the revision were too large, no grant could ever
+ * An invalid revision means a damaged journal. If the revision were too large, no order could ever
  * exceed it.
  */
 const revision = z.number().check(z.refine(isRevision));
@@ -123,7 +123,7 @@ const journalWith = <F extends z.ZodMiniType>(file: F) =>
      * that boot.
      */
     renamed: z.optional(z.object({ boot: z.string(), monotonic: z.number() })),
-    /** Key of the grant for which the change began; absent if there was none. */
+    /** Key of the order for which the change began; absent if there was none. */
     grant: z.optional(z.string()),
     /**
      * The file mode in which we left config.json; absent if we left no file. `was`: the mode to
@@ -147,7 +147,7 @@ const journalWith = <F extends z.ZodMiniType>(file: F) =>
         told: z.boolean(),
         /** Why systemd refused to restart the kubelet; absent if the kubelet failed. */
         why: z.optional(z.string()),
-        /** Key of the grant that failed. Only a new grant starts another attempt. */
+        /** Key of the order that failed. Only a new order starts another attempt. */
         grant: z.optional(z.string()),
       }),
     ),

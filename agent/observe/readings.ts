@@ -7,31 +7,25 @@
  */
 import { dirname, join } from "node:path";
 import { nodeFiles } from "#contract/names.ts";
-import { type Config, modeOf } from "../facts/config.ts";
+import type { Config } from "../facts/config.ts";
 import type { JournalReading } from "../journal/journal.ts";
-import {
-  type GrantReading,
-  mountOf,
-  readGrantIn,
-  readVolume,
-  type Volume,
-} from "../delivery/volume.ts";
+import type { Seen } from "../api/api.ts";
+import { type Choice, type Contents, selectContent } from "../delivery/contents.ts";
+import { mountOf, readVolume } from "../delivery/volume.ts";
 import type { Delivery, NodeFile } from "../delivery/delivery.ts";
 import { identify } from "../files/atomic-write.ts";
 import { readStore } from "../journal/store.ts";
 import { existsSync } from "node:fs";
 
-type Known = Pick<
-  Config,
-  "secretDirectory" | "kubeletDirectory" | "delivery" | "restart" | "scope"
->;
+type Known = Pick<Config, "secretDirectory" | "kubeletDirectory">;
 type Sources = Readonly<{ config: Known; delivery: Delivery; clock: () => number }>;
 
 export class Readings {
   readonly #config: Known;
   readonly #delivery: Delivery;
-  readonly #grant: Cached<Readonly<{ grant: GrantReading }>>;
-  readonly #volume: Cached<Volume>;
+  readonly #contents: Cached<Contents>;
+  /** The Secret that the API server sent last, and how many came before it. */
+  #secret: Readonly<{ data: Seen["secret"]; count: number }> = { data: "unknown", count: 0 };
   readonly #journal: Cached<JournalReading>;
   readonly #file: Cached<NodeFile>;
 
@@ -39,23 +33,26 @@ export class Readings {
   constructor({ config, delivery, clock }: Sources) {
     this.#config = config;
     this.#delivery = delivery;
-    this.#grant = new Cached(clock);
-    this.#volume = new Cached(clock);
+    this.#contents = new Cached(clock);
     this.#journal = new Cached(clock);
     this.#file = new Cached(clock);
   }
 
-  /** Reads only the grant, which decides whether the other files of the volume are read. */
-  async grant(): Promise<GrantReading> {
+  /**
+   * The content for this node: from the Secret that the API server sent, or from the volume if it
+   * has sent none.
+   */
+  contents(data: Seen["secret"], choice: Choice): Promise<Contents> {
+    if (data !== this.#secret.data) this.#secret = { data, count: this.#secret.count + 1 };
     const { secretDirectory } = this.#config;
-    const read = () => ({ grant: readGrantIn(secretDirectory) });
-    return (await this.#grant.read(mountOf(secretDirectory), read)).grant;
-  }
-
-  volume(): Promise<Volume> {
-    const { secretDirectory } = this.#config;
-    const read = () => readVolume(secretDirectory, modeOf(this.#config));
-    return this.#volume.read(mountOf(secretDirectory), read);
+    const source = data === "unknown" ? mountOf(secretDirectory) : String(this.#secret.count);
+    const identity = source && `${source} ${JSON.stringify(choice)}`;
+    const select = (read: (key: string) => Buffer) => selectContent(read, choice);
+    return this.#contents.read(identity, () => {
+      if (data === "unknown") return readVolume(secretDirectory, select);
+      if (data === "absent") return absent;
+      return select((key) => Buffer.from(data[key] ?? "", "base64"));
+    });
   }
 
   /** Throws the error of the file system. */
@@ -84,21 +81,17 @@ export class Readings {
     return this.#delivery.names.map((name) => join(this.#config.kubeletDirectory, name));
   }
 
-  /** Whether one of the files has changed since the last read. */
-  isOutdated(): boolean {
-    const { secretDirectory } = this.#config;
-    return (
-      this.#grant.isOutdated(mountOf(secretDirectory)) ||
-      this.#journal.isOutdated(identityOf(...this.#journalPaths())) ||
-      this.#file.isOutdated(identityOf(...this.#filePaths()))
-    );
-  }
-
   /** Frees the memory. */
   forget(): void {
-    for (const cache of [this.#volume, this.#journal, this.#file]) cache.forget();
+    for (const cache of [this.#contents, this.#journal, this.#file]) cache.forget();
   }
 }
+
+/** The Secret does not exist. */
+const absent: Contents = {
+  mounted: { kind: "incomplete", why: "it does not exist" },
+  newest: undefined,
+};
 
 /** `undefined` if a file cannot be examined. The attempt to read it then reports the reason. */
 function identityOf(...files: readonly string[]): string | undefined {
@@ -156,11 +149,6 @@ export class Cached<T extends object> {
     const value = this.#value ?? (await read());
     if (identity !== undefined && this.#clock() - this.#since >= trusted) this.#value = value;
     return value;
-  }
-
-  /** Whether the file's identity has changed since the last read; false before the first read. */
-  isOutdated(identity: string | undefined): boolean {
-    return this.#identity !== undefined && identity !== this.#identity;
   }
 
   /** Frees the memory, but remembers how long the file has been unchanged. */

@@ -1,8 +1,7 @@
 /**
  * The node's lock. The lock's holder is the only agent that works on the node. The lock is a socket
- * in our own folder, which only root can enter. The probe's port is not the lock, because any local
- * process could take the port. A connection attempt shows whether the holder is alive or was
- * killed. There is no timeout, so a frozen agent keeps the lock.
+ * in our own folder, which only root can enter. A connection attempt shows whether the holder is
+ * alive or was killed. There is no timeout, so a frozen agent keeps the lock.
  *
  * Each agent opens a listening socket under a name that is never used again, and only then looks
  * for other sockets. So the later of two agents always sees the socket of the other agent

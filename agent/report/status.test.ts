@@ -1,51 +1,37 @@
-/** Reports and the log. Every lasting state is logged, but flapping must not fill a disk. */
+/** The log. Every lasting state is logged, but flapping must not fill a disk. */
 import assert from "node:assert/strict";
 import test from "node:test";
 import { SystemdError, NoAnswer } from "../systemd/connection.ts";
 import { formatLine, record, type Step, wait, type Code } from "../facts/step.ts";
 import { FileChanged, FileError } from "../files/atomic-write.ts";
-import { lineOf, parseMessage } from "#contract/termination-message.ts";
-import type { Observed } from "../facts/grant.ts";
-import type { Journal } from "../journal/journal.ts";
 import { Status, failureStep, LogLimiter } from "./status.ts";
 import fc from "fast-check";
 
 function listen() {
   const log: string[] = [];
-  const messages: string[] = [];
   const clock = { now: 0 };
   const status = new Status(
     (_fields, line) => void log.push(line.slice(0, 6)),
-    (word) => void messages.push(word),
     () => clock.now,
   );
-  return { status, log, messages, clock };
+  return { status, log, clock };
 }
 
-const seen: Observed = {
-  grant: { revision: 7, digest: "d", since: "2026-11-26T18:25:07Z", word: true },
-  journal: 6,
-  fulfilled: false,
-  failed: undefined,
-};
-const ready: Step = { action: "nothing", code: "GPS200", ready: true, again: 10_000 };
+const rests: Step = { action: "nothing", code: "GPS200", again: 10_000 };
 
-test("logs one line in an hour of rest, and leaves no termination message", () => {
-  const { status, log, messages } = listen();
-  for (let rounds = 0; rounds < 360; rounds += 1) status.report(ready, seen);
+test("logs one line in an hour of rest", () => {
+  const { status, log } = listen();
+  for (let rounds = 0; rounds < 360; rounds += 1) status.report(rests, 7);
   assert.deepEqual(log, ["GPS200"]);
-  assert.deepEqual(messages, []);
-  assert.equal(status.readiness.ready, true);
 });
 
 test("logs two lines for an operation that keeps failing, and two more if it fails again after a success", () => {
   const { status, log } = listen();
   const failing = [wait("GPS226", 0), wait("GPS208", "back off", "ENOSPC")];
-  for (let tries = 0; tries < 100; tries += 1)
-    for (const step of failing) status.report(step, seen);
+  for (let tries = 0; tries < 100; tries += 1) for (const step of failing) status.report(step, 7);
   assert.deepEqual(log, ["GPS226", "GPS208"]);
-  status.report(record("GPS212", {} as never), seen);
-  for (const step of failing) status.report(step, seen);
+  status.report(record("GPS212", {} as never), 7);
+  for (const step of failing) status.report(step, 7);
   assert.deepEqual(log, ["GPS226", "GPS208", "GPS212", "GPS226", "GPS208"]);
 });
 
@@ -53,95 +39,10 @@ test("logs one line a minute for a reason whose detail changes all the time", ()
   const { status, log, clock } = listen();
   for (let revision = 0; revision < 10_000; revision += 1) {
     clock.now += 1000;
-    status.report(wait("GPS203", 1000, `mounted ${revision}`), seen);
+    status.report(wait("GPS203", 1000, `mounted ${revision}`), 7);
   }
   assert.equal(log.length, Math.ceil(10_000 / 60));
-  assert.match(status.readiness.line, /mounted 9999.*\(revision 7\)$/);
 });
-
-test("writes the current reason as the termination message, and no message while ready", () => {
-  const { status, messages } = listen();
-  for (const step of [wait("GPS210", 1000), wait("GPS210", 1000), ready, wait("GPS221", 1000)])
-    status.report(step, seen);
-  assert.deepEqual(
-    messages.map((word) => word.slice(0, 6)),
-    ["GPS210", "", "GPS221"],
-  );
-  assert.match(messages[0] ?? "", /^GPS210 .* \(revision 7\)$/);
-});
-
-test("logs the granted revision, or the node's own revision if there is no grant", () => {
-  const { status } = listen();
-  const { grant } = seen;
-  assert.ok(typeof grant === "object");
-  const rows = [
-    [grant, 6, 7],
-    ["none", 6, 6],
-    ["unread", 6, 6],
-    [{ ...grant, revision: 0 }, 6, 6],
-    ["none", 0, 0],
-  ] as const;
-  for (const [grantReading, journal, revision] of rows) {
-    status.report(ready, { ...seen, grant: grantReading, journal });
-    assert.match(status.readiness.line, new RegExp(` \\(revision ${revision}\\)$`));
-  }
-});
-
-test("logs a step and sets the readiness even if the termination message cannot be written", () => {
-  const log: string[] = [];
-  const full = () => assert.fail("ENOSPC");
-  const status = new Status(
-    (_fields, line) => void log.push(line),
-    full,
-    () => 0,
-  );
-  status.report(wait("GPS210", 1000), seen);
-  assert.equal(log.length, 1);
-  assert.match(status.readiness.line, /^GPS210/);
-});
-
-test("keeps the container running while its report to the controller cannot be written, and writes the report later", () => {
-  for (const end of [
-    { ...wait("GPS200", 0), action: "end", exit: 0, report: "proved" },
-    { ...wait("GPS218", 0), action: "give up", journal: { revision: 5 } as never as Journal },
-  ] as const) {
-    const disk = { full: true };
-    const messages: string[] = [];
-    const leave = (word: string) => (disk.full ? assert.fail("ENOSPC") : void messages.push(word));
-    const status = new Status(
-      () => {},
-      leave,
-      () => 0,
-    );
-    for (let tries = 0; tries < 2; tries += 1)
-      assert.throws(() => status.report(end, seen), /ENOSPC/);
-    status.report(wait("GPS208", 0), seen);
-    disk.full = false;
-    status.report(end, seen);
-    assert.equal(parseMessage(messages.at(-1))?.grant.revision, 7);
-  }
-});
-
-test("appends the report for the controller to the administrators' line when the container ends", () => {
-  const { status, messages } = listen();
-  const { grant } = seen;
-  status.report(wait("GPS210", 0), seen);
-  status.report({ ...wait("GPS200", 0), action: "end", exit: 0, report: "proved" }, seen);
-  const failed = { journal: { revision: 5 } } as never as { journal: Journal };
-  status.report({ ...wait("GPS218", 0), action: "give up", ...failed }, seen);
-  assert.deepEqual(messages.map(parseMessage), [
-    undefined,
-    { kind: "proved", grant: keyPartsOf(grant), journal: 6 },
-    { kind: "failed", grant: keyPartsOf(grant), journal: 5 },
-  ]);
-  assert.match(lineOf(messages[1] ?? ""), /^GPS200 .*\(revision 7\)$/);
-});
-
-const keyPartsOf = (grant: Observed["grant"]) => {
-  assert.ok(typeof grant === "object");
-  const { word: _word, ...key } = grant;
-  return key;
-};
 
 test("turns an error into a reason: no answer, a file operation, another writer, or an unforeseen error", () => {
   const errors: readonly (readonly [Error, string])[] = [
@@ -157,8 +58,8 @@ test("turns an error into a reason: no answer, a file operation, another writer,
   for (const [error, code] of errors) assert.equal(failureStep(error).code, code);
 });
 
-test("writes each message on one line, short enough for an Event", () => {
-  const line = formatLine("GPS206", `first\nsecond ${"x".repeat(5000)}`);
+test("writes each message on one line, without control characters, short enough for an Event", () => {
+  const line = formatLine("GPS206", `first\n\u001bsecond ${"x".repeat(5000)}`);
   assert.ok(!line.includes("\n") && line.length < 1024);
   assert.match(
     line,
@@ -166,21 +67,21 @@ test("writes each message on one line, short enough for an Event", () => {
   );
 });
 
-type One = Readonly<{ action?: Step["action"]; code: Code; ready?: boolean; detail?: string }>;
+type One = Readonly<{ action?: Step["action"]; code: Code; detail?: string }>;
 
 /** Steps with their times in seconds → the logged lines, in short. */
 function loggedBy(steps: readonly (readonly [second: number, one: One])[]): string[] {
   let now = 0;
   const limiter = new LogLimiter(() => now);
-  return steps.flatMap(([second, { action = "wait", code, ready = false, detail = "" }]) => {
+  return steps.flatMap(([second, { action = "wait", code, detail = "" }]) => {
     now = second * 1000;
-    return limiter.admits({ action, code, ready }, `${code} ${detail}`)
+    return limiter.admits({ action, code }, `${code} ${detail}`)
       ? [`${second} ${code}${detail}`]
       : [];
   });
 }
 
-const fine: One = { action: "nothing", code: "GPS200", ready: true };
+const fine: One = { action: "nothing", code: "GPS200" };
 const down: One = { code: "GPS221" };
 
 test("logs each outage and each recovery, however many there were", () => {
@@ -197,7 +98,7 @@ test("logs each outage and each recovery, however many there were", () => {
   );
 });
 
-test("logs a restart, a rollback and giving up even after thousands of different lines", () => {
+test("logs a restart, a rollback and the end of a withdrawal even after thousands of different lines", () => {
   const growing = Array.from(
     { length: 10_000 },
     (_, n) => [n, { code: "GPS206", detail: ` ${n}` }] as const,
@@ -207,13 +108,13 @@ test("logs a restart, a rollback and giving up even after thousands of different
       ["nothing", "GPS200"],
       ["restart", "GPS212"],
       ["record", "GPS216"],
-      ["give up", "GPS218"],
+      ["leave", "GPS224"],
     ] as const
   ).map(([action, code], n) => [10_000 + n, { action, code }] as const);
   const lines = loggedBy([...growing, ...after]);
   assert.deepEqual(
     lines.slice(-4).map((line) => line.slice(6)),
-    ["GPS200", "GPS212", "GPS216", "GPS218"],
+    ["GPS200", "GPS212", "GPS216", "GPS224"],
   );
   assert.ok(lines.length <= 10_000 / 60 + 6, `${lines.length} lines`);
 });
@@ -243,10 +144,9 @@ test("ends the log with a state that lasts a minute, and logs at most 100 lines 
       "record",
       "restart",
       "apply",
-      "give up",
+      "leave",
     ),
     code: fc.constantFrom<Code[]>("GPS200", "GPS208", "GPS213", "GPS221", "GPS226"),
-    ready: fc.boolean(),
     detail: fc.nat(3),
   });
   const repeated = fc.tuple(
@@ -264,16 +164,15 @@ test("ends the log with a state that lasts a minute, and logs at most 100 lines 
       const news = new LogLimiter(() => now);
       const lines: number[] = [];
       let last = "";
-      let present = { state: "", since: 0 };
-      for (const { wait, action, code, ready, detail } of steps) {
+      let present = { code: "", since: 0 };
+      for (const { wait, action, code, detail } of steps) {
         now += wait;
-        const state = `${code} ${ready}`;
-        if (present.state !== state) present = { state, since: now };
-        if (news.admits({ action, code, ready }, `${code} ${detail}`)) {
+        if (present.code !== code) present = { code, since: now };
+        if (news.admits({ action, code }, `${code} ${detail}`)) {
           lines.push(now);
-          last = state;
+          last = code;
         }
-        if (now - present.since >= 60_000) assert.equal(last, state);
+        if (now - present.since >= 60_000) assert.equal(last, code);
         assert.ok((lines.at(-101) ?? -Infinity) <= now - 3_600_000);
       }
     }),

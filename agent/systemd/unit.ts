@@ -13,6 +13,8 @@ export type Unit = Readonly<{
   /** Whether a job for the unit is queued or running. */
   busy: boolean;
   mainPid: number;
+  /** When the main process was started: milliseconds of CLOCK_MONOTONIC. */
+  started: number;
   /** Automatic restarts since the last requested start. */
   restarts: number;
   /** `success`, `exit-code`, `start-limit-hit` … */
@@ -55,6 +57,7 @@ export async function readUnit(systemd: Peer, name: string): Promise<Unit> {
       canStart,
       canStop,
       mainPid,
+      started,
       restarts,
       result,
       restartDelay,
@@ -70,6 +73,7 @@ export async function readUnit(systemd: Peer, name: string): Promise<Unit> {
       get("Unit", "CanStart"),
       get("Unit", "CanStop"),
       get("Service", "MainPID"),
+      get("Service", "ExecMainStartTimestampMonotonic"),
       get("Service", "NRestarts"),
       get("Service", "Result"),
       get("Service", "RestartUSec"),
@@ -84,6 +88,7 @@ export async function readUnit(systemd: Peer, name: string): Promise<Unit> {
       invocation: hex(invocation),
       busy: Array.isArray(job) && Number(job[0]) !== 0,
       mainPid: number(mainPid),
+      started: number(started) / 1000,
       restarts: number(restarts),
       result: text(result),
       refuses: canStart === false || canStop === false,

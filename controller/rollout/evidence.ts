@@ -78,7 +78,8 @@ function evidenceOf(snapshot: Published, node: NodeFacts): NodeEvidence {
   const verdict = verdictOf(snapshot, node.object);
   const { object } = node;
   const isOpen = object?.order !== undefined && !isAnswered(object) && verdict !== "current";
-  const isAtWork = isOpen && isInTime(snapshot, object?.order?.attempt ?? 0);
+  const isAtWork =
+    isOpen && snapshot.secret.intent === "apply" && isInTime(snapshot, object?.order?.attempt ?? 0);
   return { node, verdict, isAtWork };
 }
 
@@ -136,11 +137,7 @@ export function gather(snapshot: Published): Evidence {
     [...verdicts.keys()].filter((uid) => verdicts.get(uid) === verdict);
   const isOpen = (uid: string): boolean => !answers.has(verdicts.get(uid));
   const isProved = state.proved || having("current").length > 0;
-  const present = new Set(nodes.map(({ node }) => node.uid));
-  const isOver = isRolloutOver(secret, nodes);
-  const lost = listOf([...state.lost.filter(isOpen), ...having("silent")]).filter(
-    (uid) => !isOver || present.has(uid),
-  );
+  const lost = listOf([...state.lost.filter(isOpen), ...having("silent")]);
   const asked = isProved ? [] : state.asked.filter((uid) => isOpen(uid) && !lost.includes(uid));
   const failed = listOf([...state.failed, ...having("failed")]);
   return {
@@ -149,20 +146,6 @@ export function gather(snapshot: Published): Evidence {
     state: { ...state, proved: isProved, asked, failed, lost },
   };
 }
-
-/**
- * The rollout is over when joining nodes get the content, and no running node waits for it. Then
- * lost nodes that are gone are forgotten. Otherwise machines that die while they join would halt
- * good content after months.
- */
-const isRolloutOver = (secret: SecretFacts, nodes: readonly NodeEvidence[]): boolean =>
-  secret.served === secret.revision &&
-  !nodes.some(
-    ({ node: { pod }, verdict }) =>
-      (verdict === "unasked" || verdict === "atWork") &&
-      pod?.isRunning === true &&
-      !pod.isUnreachable,
-  );
 
 const answers: ReadonlySet<Verdict | undefined> = new Set(["current", "failed", "refused"]);
 

@@ -1,6 +1,6 @@
 /**
- * The messages of an agent, each with its own code. The same line appears in the agent's log, in
- * the readiness body and in the termination message. docs/ explains each code.
+ * The messages of an agent, each with its own code. The same line appears in the agent's log and in
+ * the status of the node's NodePullSecret. docs/ explains each code.
  */
 import type { Catalogue } from "./catalogue.ts";
 
@@ -9,18 +9,18 @@ export const catalogue = {
   inForce: ["GPS200", "the revision is in force", "the file is watched, and repaired if it drifts"],
   fit: [
     "GPS201",
-    "the node supports the delivery mode, and no revision is granted yet",
-    "waits for a grant",
+    "the node supports the delivery mode, and no content is ordered yet",
+    "waits for an order",
   ],
-  incomplete: ["GPS202", "the mounted Secret is not complete", "waits for the kubelet to mount it"],
+  incomplete: ["GPS202", "global-pull-secret is not complete", "waits for the whole Secret"],
   otherRevision: [
     "GPS203",
-    "the mounted Secret holds another revision than the grant",
-    "waits for the granted revision (up to 90 s)",
+    "global-pull-secret does not have the ordered content",
+    "waits for that content, or for a newer order",
   ],
   secretRefused: [
     "GPS204",
-    "the mounted Secret is refused",
+    "global-pull-secret is refused",
     "nothing changes until the Secret is corrected",
   ],
   otherAgent: [
@@ -71,12 +71,12 @@ export const catalogue = {
   rolledBack: [
     "GPS218",
     "rolled back: the kubelet failed with this revision and runs again with the previous config.json",
-    "not tried again under the same grant, or before the time named; correct the Secret, or ask for a retry",
+    "not tried again for the same order; correct the Secret, or ask for a retry",
   ],
   quarantined: [
     "GPS219",
-    "quarantined: the kubelet failed with this revision on this node",
-    "tried again under a new grant, or at the time named; correct the Secret, or ask for a retry",
+    "quarantined: the kubelet failed with this revision, which no order asked for",
+    "tried again for an order, or at the time named; correct the Secret, or ask for a retry",
   ],
   stillDown: ["GPS220", "the kubelet is still down with the previous config.json", "retrying"],
   kubeletSilent: [
@@ -119,16 +119,7 @@ export const catalogue = {
     "the kubelet's credential provider is missing or not installed correctly",
     "nothing changes; install flags, script and configuration as docs/use/delivery-node.md shows",
   ],
-  portTaken: [
-    "GPS240",
-    "another program uses the probe port, so the kubelet cannot check whether the node is ready",
-    "all other work is done; the port is tried again, at most every 10 s; choose another with --probe-port",
-  ],
-  unwatched: [
-    "GPS242",
-    "the node does not allow watching files",
-    "checks them whenever the kubelet probes the agent",
-  ],
+  unwatched: ["GPS242", "the node does not allow watching files", "checks them every 30 s"],
   withdrawnInDoubt: [
     "GPS250",
     "withdrawn, but the journal was lost: config.json may still hold entries of ours that we cannot recognise",
@@ -147,22 +138,7 @@ export const catalogue = {
   toBeReread: [
     "GPS254",
     "config.json is written; the kubelet reads it within five minutes, without a restart",
-    "Ready once the kubelet must have read it",
-  ],
-  behind: [
-    "GPS256",
-    "the node has a higher revision than its grant",
-    "keeps what it has; the controller publishes the content again",
-  ],
-  refusedGrant: [
-    "GPS257",
-    "the agent has refused this grant",
-    "nothing changes until there is a new grant",
-  ],
-  unseen: [
-    "GPS258",
-    "the kubelet has not yet probed the agent as unready since its new grant",
-    "Ready after the kubelet's next probe",
+    "reported as proved once the kubelet must have read it",
   ],
   restartRefused: [
     "GPS259",
@@ -210,13 +186,5 @@ export const catalogue = {
     "reported as proved once it has; if it does not, check that the kubelet reaches the API server",
   ],
 } as const satisfies Catalogue;
-
-/**
- * HTTP status of an agent that is not ready, 5nn for GPS2nn. The kubelet's Unhealthy Event shows
- * only this status, so people without access to the node read the code there.
- */
-export function statusOf(code: AgentCode): number {
-  return 500 + Number(code.slice("GPS2".length));
-}
 
 export type AgentCode = (typeof catalogue)[keyof typeof catalogue][0];

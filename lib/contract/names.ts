@@ -233,23 +233,23 @@ export const useAnnotation = "globalpullsecret.io/use";
  */
 export const tokenAudience = "global-pull-secret";
 
-/** Environment of the agent's container, filled by the downward API. */
-export const agentEnvironment = { node: "NODE_NAME", uid: "POD_UID" } as const;
+/** Environment of the agent's container. */
+export const agentEnvironment = {
+  node: "NODE_NAME",
+  uid: "POD_UID",
+  /** The kubelet sets the address of the API server in every container. */
+  host: "KUBERNETES_SERVICE_HOST",
+  port: "KUBERNETES_SERVICE_PORT",
+} as const;
 
-/**
- * Exit codes of an agent's container. In a pod's life, the container ends at most once with
- * `refused`, and at most once with the termination message `released`. No other process can forge
- * these ends. But any process that takes the probe's port can forge readiness.
- */
+/** Exit codes of an agent's container. */
 export const exitCodes = {
-  /** Stopped, or everything of ours is removed; the termination message shows which. */
+  /** Stopped by a signal. */
   done: 0,
-  /** The kubelet failed with the revision, and the node was rolled back. */
+  /** An error that no step handles. */
   gaveUp: 1,
   /** A flag or variable that cannot be used. */
   misused: 2,
-  /** The node does not support the revision, and nothing on it was touched. */
-  refused: 3,
 } as const;
 
 /**

@@ -116,6 +116,23 @@ export function answerOf(entries: Entries): Buffer {
 }
 
 /**
+ * The answer without the entries of the registries that leave. Undefined if it has none of them, or
+ * is not an answer.
+ */
+export function answerWithout(
+  answer: Buffer,
+  isLeaving: (registry: string) => boolean,
+): Buffer | undefined {
+  const read = readJson(answer);
+  if (!read.ok || !isObject(read.value) || !isObject(read.value["auth"])) return undefined;
+  const entries = Object.entries(read.value["auth"]);
+  const staying = entries.filter(([key]) => !isLeaving(key));
+  if (staying.length === entries.length) return undefined;
+  const rest = { ...read.value, auth: Object.fromEntries(staying) };
+  return Buffer.from(`${JSON.stringify(rest)}\n`);
+}
+
+/**
  * Why the answer cannot serve the entry. Undefined if it can: a kubelet with these rows of
  * `matchImages` asks for every image of the entry, and the entry's user and password are UTF-8,
  * which JSON requires.

@@ -8,9 +8,9 @@ import {
   excess,
 } from "./document.ts";
 import { type File, type Journal, nothingOwned, type Owned } from "#agent/journal/journal.ts";
-import type { Plan, Rewrite, FoundFile } from "../delivery.ts";
+import type { Plan, Removal, Rewrite, FoundFile } from "../delivery.ts";
 import type { Document, Desired } from "../mount.ts";
-import { union, ownedBefore, put, release, restore, holds } from "./threeway.ts";
+import { union, ownedBefore, put, release, remove, restore, holds } from "./threeway.ts";
 import type { FileIdentity } from "#agent/files/atomic-write.ts";
 import { rivalsIn } from "./rivals.ts";
 
@@ -90,6 +90,27 @@ function planRelease(present: Present, journal: Journal | undefined, desired: De
     matters: changesCredentials(present, document),
     owned,
     before,
+  };
+}
+
+/** See FoundFile.planRemoval. */
+function planRemoval(
+  present: Present,
+  journal: Journal,
+  isLeaving: (registry: string) => boolean,
+): Removal | undefined {
+  if (!journal.owned.entries.some(({ key }) => isLeaving(key))) return undefined;
+  const { document, owned } = remove(present.document, journal.owned, isLeaving);
+  const changed = !areEquivalent(document, present.document);
+  const file = changed
+    ? asFile(document, present, journal.left ?? journal.before)
+    : previous(present);
+  return {
+    changed,
+    file,
+    owned,
+    meanwhile: journal.owned,
+    excess: changed && !("absent" in file) ? excess(file.bytes) : undefined,
   };
 }
 
@@ -238,6 +259,7 @@ export function foundOf(file: Present): FoundFile {
     ...(file.kind === "file" ? { digest: file.digest, invalid: file.invalid } : { digest: "" }),
     now: previous(file),
     plan: (journal, document, lost) => plan(file, journal, document, lost),
+    planRemoval: (journal, isLeaving) => planRemoval(file, journal, isLeaving),
     planRestore: (journal) => planRestore(file, journal),
     undone,
     holds: (owned) => holds(file.document, owned),

@@ -174,6 +174,21 @@ export function ownedBefore(owned: Owned, before: Owned): Owned {
 }
 
 /**
+ * Removes our entries of the registries that leave, and restores what they displaced. All other
+ * entries stay.
+ */
+export function remove(
+  current: NodeDocument,
+  owned: Owned,
+  isLeaving: (registry: string) => boolean,
+): MergeResult {
+  const gone = { entries: owned.entries.filter(({ key }) => isLeaving(key)), rest: [] };
+  const entries = owned.entries.filter(({ key }) => !isLeaving(key));
+  const former = formerField(formerBeside(owned, gone, entries));
+  return { document: withdraw(current, gone, owned), owned: { ...owned, entries, ...former } };
+}
+
+/**
  * Restores the state before our first change, with one exception. If the node had its own entry
  * for a registry at that time, and the original pull secret also has this registry, the original's
  * current value stays, because we must not undo a rotation.

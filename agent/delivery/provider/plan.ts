@@ -2,9 +2,9 @@
 import { providerFiles, type ProviderScope } from "#contract/names.ts";
 import type { FileIdentity } from "#agent/files/atomic-write.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
-import { answerOf, whyUnanswerable } from "#pullsecret/provider.ts";
+import { answerOf, answerWithout, whyUnanswerable } from "#pullsecret/provider.ts";
 import { digestOf, type Journal, nothingOwned, type Owned } from "#agent/journal/journal.ts";
-import type { FoundAnswer, FoundFile, Plan, Put } from "../delivery.ts";
+import type { FoundAnswer, FoundFile, Plan, Put, Removal } from "../delivery.ts";
 import type { Document, Desired } from "../mount.ts";
 
 export type InstalledAnswer = Readonly<{
@@ -65,6 +65,7 @@ export function providedBy(
         unfit: installed.unfit ?? unserved,
       };
     },
+    planRemoval: (journal, isLeaving) => planRemoval(config, installed, journal, isLeaving),
     holds: (owned) => config.holds(owned) && isThere(installed, owned.answer),
   };
 }
@@ -89,6 +90,7 @@ export function afterProvider(config: FoundFile, installed: InstalledAnswer): Fo
         return emptied({ ...planned, meanwhile }, installed, answer);
       return { ...planned, owned: { ...planned.owned, answer }, meanwhile };
     },
+    planRemoval: (journal, isLeaving) => planRemoval(config, installed, journal, isLeaving),
     // The answer is about to be removed, so its content does not count.
     holds: config.holds,
   };
@@ -112,6 +114,33 @@ function planRelease(
   const answer = journal?.owned.answer;
   const meanwhile = answer === undefined ? planned.meanwhile : { ...planned.meanwhile, answer };
   return emptied({ ...planned, owned, meanwhile }, installed, answer);
+}
+
+/** Removes the registries that leave from config.json and from the answer. */
+function planRemoval(
+  config: FoundFile,
+  installed: InstalledAnswer,
+  journal: Journal,
+  isLeaving: (registry: string) => boolean,
+): Removal | undefined {
+  const planned = config.planRemoval(journal, isLeaving);
+  const bytes = installed.answer && answerWithout(installed.answer, isLeaving);
+  if (bytes === undefined) return planned;
+  const { owned } = journal;
+  const { changed, ...rest } = planned ?? {
+    changed: false,
+    file: config.now,
+    owned,
+    meanwhile: owned,
+  };
+  return {
+    ...rest,
+    changed: true,
+    ...(!changed && { keepsConfig: true }),
+    first: putOf(installed, bytes),
+    owned: withDigest(rest.owned, bytes),
+    meanwhile: withDigest(rest.meanwhile, bytes),
+  };
 }
 
 /**

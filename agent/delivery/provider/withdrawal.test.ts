@@ -23,6 +23,7 @@ import {
   facts,
   type FactsChange,
   follow,
+  mounted,
   tried,
   withdrawn,
 } from "#agent/facts/facts.fixture.ts";
@@ -75,7 +76,7 @@ for (const [what, spoil] of unseen)
       const file = delivery.read(root);
       const { last, end } = follow({ file, mounted: withdrawn, journal: ours });
       assert.equal(`${last.action} ${last.code}`, "wait GPS206");
-      assert.ok(!last.ready);
+      assert.ok(!("result" in last));
       assert.match(last.detail ?? "", /pull-secret-provider/);
       assert.ok(end.journal.kind === "journal");
       assert.equal(end.journal.journal.owned.answer, ours.owned.answer);
@@ -254,8 +255,8 @@ test("does not empty the answer of a node that keeps its content, even if config
   symlinkSync("/nowhere", join(root, nodeFiles.config));
   const file = byProvider("All").read(root);
   const waitingChanges: readonly FactsChange[] = [
-    { grant: "none", mounted: { ...withdrawn, served: true } },
-    { config: { revision: 5 }, mounted: { ...withdrawn, revision: 5 } },
+    { order: "none", mounted: { ...mounted, served: true } },
+    { mounted: { kind: "other", revision: 8 } },
     {},
   ];
   for (const change of waitingChanges)

@@ -14,11 +14,6 @@ import type { Unit } from "#agent/systemd/unit.ts";
 import { NodeDirectory } from "./agent.ts";
 
 const hour = 3_600_000;
-/**
- * The kubelet waits 10 s to 5 minutes before it starts a container again. The simulation uses the
- * shortest wait, the worst case for the node.
- */
-const containerBackOff = 10_000;
 /** Milliseconds of the agent's shortest wait when its step is `back off`. */
 const retry = 1000;
 
@@ -36,17 +31,20 @@ export async function anHour(fails: Fails): Promise<Hour> {
   using node = new NodeDirectory();
   node.mount(1, { additional: { "private.example": "one" } });
   const fake = new FakeKubelet(node, fails);
-  const from = fake.clock;
-  while (fake.clock - from < hour) await life(node, fake, from + hour);
+  node.ask(1);
+  await life(node, fake, fake.clock + hour);
   return { calls: fake.calls, down: fake.runs ? 0 : 1, downSeconds: fake.down / 1000 };
 }
 
-/** Runs one process of the agent until it gives up or the time is over. */
+/** Runs the agent until the time is over. */
 async function life(node: NodeDirectory, fake: FakeKubelet, end: number): Promise<void> {
-  const directories = { secret: node.secret, kubelet: node.kubelet, pod: node.pod };
+  const directories = { secret: node.secret, kubelet: node.kubelet };
   const flags = Object.entries(directories).map(([name, path]) => `--${name}-directory=${path}`);
-  node.grant(1);
-  const parsed = parseConfig(flags, { NODE_NAME: "node1" });
+  const parsed = parseConfig(flags, {
+    NODE_NAME: "node1",
+    KUBERNETES_SERVICE_HOST: "::1",
+    KUBERNETES_SERVICE_PORT: "1",
+  });
   if (!parsed.ok) throw new Error(parsed.errors.join("\n"));
   const config = parsed.value;
   const now = () => fake.clock;
@@ -55,12 +53,11 @@ async function life(node: NodeDirectory, fake: FakeKubelet, end: number): Promis
   const lock = { release: () => {} };
   const hands = { config, systemd: fake.systemd, history, delivery, lock };
   const acquire = async () => true;
-  const reported = () => ({ refused: undefined, proved: undefined });
-  const observer = new Observer({ ...hands, healthz, acquire, reported, now, clock: now });
+  const seen = () => node.seen();
+  const observer = new Observer({ ...hands, healthz, acquire, seen, now, clock: now });
   while (fake.clock < end) {
     const step = await observer.next();
     await act(step, hands);
-    if (step.action === "give up") return fake.pass(containerBackOff);
     fake.pass(step.again === "back off" ? retry : step.again);
   }
 }
@@ -126,6 +123,7 @@ class FakeKubelet {
       invocation: this.#invocation.toString(16).padStart(32, "0"),
       busy: false,
       mainPid: this.#up ? 1000 : 0,
+      started: 0,
       restarts: 0,
       result: this.#up ? "success" : "exit-code",
       refuses: false,

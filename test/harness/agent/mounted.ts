@@ -1,6 +1,5 @@
 /** The mounted Secret of a revision, as the controller writes it. */
 import { digestOf, saltLength } from "#pullsecret/merge/digest.ts";
-import { type Grant, grantFiles } from "#contract/grant.ts";
 import { type Intent, secretKeys, servedKeys } from "#contract/names.ts";
 
 export type MountedSources = Readonly<{
@@ -53,20 +52,7 @@ export function servedFilesFor(revision: number, content: MountedSources | "same
   return Object.fromEntries(keys.map((key) => [servedKeys[key], files[secretKeys[key]]]));
 }
 
-/** The files of a grant. */
-export function grantFilesFor({ revision, digest, since, word }: Grant) {
-  return {
-    [grantFiles.revision]: String(revision),
-    [grantFiles.digest]: digest,
-    [grantFiles.since]: since,
-    [grantFiles.word]: word ? "true" : "",
-  };
-}
-
-/** The files of a pod without a grant. */
-export const noGrant = Object.fromEntries(Object.values(grantFiles).map((name) => [name, ""]));
-
-/** The digest for a grant of this revision with this content. */
+/** The digest for an order of this revision with this content. */
 export function digestFor(revision: number, content: MountedSources): string {
   const { salt, intent, sources, ".dockerconfigjson": document } = filesFor(revision, content);
   const bytes = (text: string) => Buffer.from(text);

@@ -14,16 +14,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { digestOf as digestOfBytes, previousPrefix } from "#agent/journal/journal.ts";
 import { publishedMode, type PublishedMode } from "#contract/names.ts";
-import { type Grant, keyOf } from "#contract/grant.ts";
-import {
-  beside,
-  digestFor,
-  filesFor,
-  grantFilesFor,
-  type MountedSources,
-  noGrant,
-} from "./mounted.ts";
-import { inTime } from "./waiting.ts";
+import type { Order, Report } from "#contract/order.ts";
+import type { Seen } from "#agent/api/api.ts";
+import { beside, digestFor, filesFor, type MountedSources } from "./mounted.ts";
+import type { ScriptedApi } from "./api-server.ts";
 
 /**
  * The names of the journal and of the files in which the agent keeps these texts until it restores
@@ -37,8 +31,8 @@ export function keeping(...texts: readonly string[]): string[] {
 }
 
 /**
- * A directory that looks to the agent like a node: kubelet directory, mounted Secret, termination
- * log.
+ * A directory that looks to the agent like a node: kubelet directory and mounted Secret. Also what
+ * the API server has: the Secret, and the node's NodePullSecret.
  */
 export class NodeDirectory implements Disposable {
   readonly root: string;
@@ -46,18 +40,19 @@ export class NodeDirectory implements Disposable {
   readonly secret: string;
   /** The folder of systemd's own socket. */
   readonly systemd: string;
-  readonly terminationLog: string;
-  /** The pod's own directory. */
-  readonly pod: string;
   readonly config: string;
   readonly folder: string;
   /** The default flags of agents on this node. */
   flags: readonly string[] = [];
-  /** True for a new pod, which has reported nothing, and which must still confirm a withdrawal. */
-  #isNew = false;
+  /** What the node is asked for. Undefined: nothing. */
+  order: Order | undefined;
+  /** What the node has reported, for tests without an API server. */
+  report: Report | undefined;
+  /** The API server of the agents on this node, once it is connected. */
+  api: ScriptedApi | undefined;
   #swaps = 0;
   #secret: Readonly<Record<string, string>> = {};
-  #grant: Readonly<Record<string, string>> = noGrant;
+  #data: Seen["secret"] = "absent";
   #mode: PublishedMode = "Restart";
   readonly #digests = new Map<number, string>();
 
@@ -67,13 +62,9 @@ export class NodeDirectory implements Disposable {
     this.kubelet = kubelet;
     this.secret = join(root, "secret");
     this.systemd = join(root, "systemd");
-    this.terminationLog = join(root, "termination-log");
     this.config = join(kubelet, "config.json");
     this.folder = join(kubelet, "global-pull-secret");
-    this.pod = join(root, "pod");
-    for (const directory of [kubelet, this.secret, this.pod])
-      mkdirSync(directory, { recursive: true });
-    writeFileSync(this.terminationLog, "");
+    for (const directory of [kubelet, this.secret]) mkdirSync(directory, { recursive: true });
   }
 
   /**
@@ -89,31 +80,26 @@ export class NodeDirectory implements Disposable {
     this.mountFiles({ ...filesFor(revision, content), ...others });
   }
 
-  /**
-   * Grants a revision. A repeated call makes a new grant only if `since` differs. The mounted
-   * Secret stays the same. If the pod is not new, also records that the pod has confirmed a
-   * withdrawal under this grant.
-   */
-  grant(revision: number, overrides: Partial<Grant> = {}): void {
-    const digest = this.digest(revision);
-    const grant = { revision, digest, since: "2026-11-26T18:25:07Z", word: false, ...overrides };
-    this.#grant = grantFilesFor(grant);
-    const word = join(this.pod, "report");
-    const said = existsSync(word) ? readFileSync(word, "utf8") : "";
-    const own = said.includes(keyOf(grant)) ? said : "";
-    if (!this.#isNew && existsSync(this.pod) && !/^reported /m.test(own))
-      writeFileSync(word, `${own}reported released ${keyOf(grant)}\n`);
-    this.#swap();
+  /** Asks the node for a revision. A repeated call is another order only if `attempt` differs. */
+  ask(revision: number, overrides: Partial<Order> = {}): void {
+    this.order = { revision, digest: this.digest(revision), attempt: revision, ...overrides };
+    this.api?.order(this.order);
   }
 
-  /** Removes the pod's grant, so that the pod is like a new pod. */
-  ungrant(): void {
-    this.#grant = noGrant;
-    this.#swap();
+  /** From now on, this API server has the Secret and the order. */
+  connect(api: ScriptedApi): void {
+    this.api = api;
+    this.#publish();
+    api.order(this.order);
+  }
+
+  /** What an agent of this node has seen of the API server's objects. */
+  seen(): Seen {
+    return { secret: this.#data, own: { uid: "uid", order: this.order, report: this.report } };
   }
 
   /**
-   * The digest for a grant of this revision, from the content that was last mounted for the
+   * The digest for an order of this revision, from the content that was last mounted for the
    * revision.
    */
   digest(revision: number): string {
@@ -136,9 +122,25 @@ export class NodeDirectory implements Disposable {
     this.#swap();
   }
 
-  #swap(): void {
+  /** The Secret's keys with their values; empty if there is no Secret. */
+  get #files(): Readonly<Record<string, string>> {
     const isMounted = Object.keys(this.#secret).length > 0;
-    const files = { ...this.#secret, ...(isMounted && { mode: this.#mode }), ...this.#grant };
+    return { ...this.#secret, ...(isMounted && { mode: this.#mode }) };
+  }
+
+  #publish(): void {
+    const files = this.#files;
+    const encoded = Object.entries(files).map(([key, text]) => [
+      key,
+      Buffer.from(text).toString("base64"),
+    ]);
+    this.#data = encoded.length === 0 ? "absent" : Object.fromEntries(encoded);
+    this.api?.secret(encoded.length === 0 ? undefined : files);
+  }
+
+  #swap(): void {
+    this.#publish();
+    const files = this.#files;
     const before = existsSync(join(this.secret, "..data")) ? `..${this.#swaps}` : undefined;
     const name = `..${++this.#swaps}`;
     mkdirSync(join(this.secret, name));
@@ -156,26 +158,10 @@ export class NodeDirectory implements Disposable {
     return existsSync(this.config) ? readFileSync(this.config, "utf8") : undefined;
   }
 
-  /** Replaces the pod by a new pod that has reported nothing. */
-  newPod(): void {
-    this.#isNew = true;
-    rmSync(join(this.pod, "report"), { force: true });
-  }
-
   /** The names of the files in our folder, except the lock. */
   get kept(): string[] {
     const names = readdirSync(this.folder).filter((name) => !name.startsWith("lock-"));
     return names.toSorted();
-  }
-
-  get message(): string {
-    return readFileSync(this.terminationLog, "utf8");
-  }
-
-  /** Waits for this termination message. The agent writes it after its readiness has changed. */
-  async reports(words: RegExp): Promise<void> {
-    if (!(await inTime(() => words.test(this.message))))
-      throw new Error(`the termination message is ${this.message || "empty"}`);
   }
 
   [Symbol.dispose](): void {

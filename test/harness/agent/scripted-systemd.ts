@@ -69,6 +69,8 @@ export class ScriptedSystemd implements AsyncDisposable {
   result = "success";
   invocation = randomBytes(16);
   mainPid = 1000;
+  /** Microseconds of CLOCK_MONOTONIC at which the process was started. */
+  startedMicros = 1_000_000n;
   restarts = 0;
   /** A counter, used in place of the time at which the state last changed. */
   changes = 1n;
@@ -142,6 +144,7 @@ export class ScriptedSystemd implements AsyncDisposable {
   started(healthy = true): void {
     this.invocation = randomBytes(16);
     this.mainPid += 1;
+    this.startedMicros = process.hrtime.bigint() / 1000n;
     this.changes += 1n;
     [this.active, this.sub, this.result] = ["active", "running", "success"];
     this.healthy = healthy;
@@ -266,6 +269,7 @@ export class ScriptedSystemd implements AsyncDisposable {
     return {
       Result: new Variant("s", this.result),
       MainPID: new Variant("u", this.mainPid),
+      ExecMainStartTimestampMonotonic: new Variant("t", this.startedMicros),
       NRestarts: new Variant("u", this.restarts),
       RestartUSec: new Variant("t", 100_000n),
     };

@@ -1,0 +1,88 @@
+/** The order of the node, and which documents and journals belong to it. Pure. */
+import { type Order, keyOf } from "#contract/order.ts";
+import type { Seen } from "../api/api.ts";
+import type { Document } from "../delivery/mount.ts";
+import type { Journal } from "../journal/journal.ts";
+import type { Facts } from "./facts.ts";
+
+/**
+ * The order that the node has to follow. `none`: nothing is asked, the last order is answered, or
+ * the node has newer content. `unknown`: the API server has not answered since this process began.
+ */
+export type OrderReading = Order | "none" | "unknown";
+
+/** A revision with its digest, which together identify one content. */
+export type Named = Readonly<{ revision: number; digest?: string | undefined }>;
+
+/** The order to follow, from the node's object and the journal. */
+export function orderFor(own: Seen["own"], journal: Journal | undefined): OrderReading {
+  if (own === "unknown") return "unknown";
+  if (own === "absent" || own.order === undefined) return "none";
+  const { order, report } = own;
+  const isAnswered = report?.attempt === order.attempt;
+  return isAnswered || order.revision < (journal?.revision ?? 0) ? "none" : order;
+}
+
+/**
+ * Whether both name the same content, by revision and digest. The revision alone is not enough:
+ * after etcd is restored, or the product is installed again, the same number can return with other
+ * content. A journal without a digest belongs to no order.
+ */
+export function belongsTo(named: Named, other: Named | "none" | "unknown"): boolean {
+  if (typeof other === "string") return false;
+  return named.revision === other.revision && named.digest === other.digest;
+}
+
+/** The order to follow; undefined if there is none, or if it is unknown. */
+export function activeOrder(order: OrderReading): Order | undefined {
+  return typeof order === "string" ? undefined : order;
+}
+
+/** The key of the order to follow. Failures are recorded under it. */
+export function orderKey(reading: OrderReading): string | undefined {
+  const order = activeOrder(reading);
+  return order && keyOf(order);
+}
+
+/**
+ * The document that the agent is allowed to apply: a release, or the ordered document. Without an
+ * order, it is the document that the journal names, or the served document.
+ */
+export function documentToApply(
+  { mounted, order }: Pick<Facts, "mounted" | "order">,
+  journal: Journal | undefined,
+): Document | undefined {
+  if (mounted?.kind !== "document") return undefined;
+  if (mounted.intent === "release") return mounted;
+  if (activeOrder(order) !== undefined) return belongsTo(mounted, order) ? mounted : undefined;
+  const isKept = journal !== undefined && belongsTo(journal, mounted);
+  return isKept || mounted.served === true ? mounted : undefined;
+}
+
+/**
+ * Whether the Secret does not have the ordered content. It was replaced by newer content, or the
+ * order arrived before the Secret.
+ */
+export function isVoid({ mounted, order }: Pick<Facts, "mounted" | "order">): boolean {
+  if (activeOrder(order) === undefined || mounted === undefined) return false;
+  if (mounted.kind === "other") return true;
+  return mounted.kind === "document" && mounted.intent === "apply" && !belongsTo(mounted, order);
+}
+
+/**
+ * Whether the journal records only that the node takes no content without an order. The agent does
+ * not use the file in such a journal, because other programs might have changed the file since.
+ */
+export function isEmpty(journal: Journal | undefined): boolean {
+  return (
+    journal !== undefined &&
+    journal.phase === "applied" &&
+    journal.revision === 0 &&
+    journal.content === "" &&
+    journal.quarantine === undefined &&
+    journal.calls.length === 0 &&
+    journal.owned.former === undefined &&
+    journal.owned.answer === undefined &&
+    journal.owned.entries.length + journal.owned.rest.length === 0
+  );
+}

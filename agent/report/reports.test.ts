@@ -1,0 +1,153 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import type { Order, Report, Result } from "#contract/order.ts";
+import type { NewReport, Seen } from "../api/api.ts";
+import { idle, seven } from "../facts/facts.fixture.ts";
+import type { Step } from "../facts/step.ts";
+import type { Journal } from "../journal/journal.ts";
+import type { Observed } from "../observer.ts";
+import { Reports } from "./reports.ts";
+
+const eight: Order = { revision: 8, digest: "eight's", attempt: seven.attempt + 1 };
+const proved: Step = { action: "nothing", code: "GPS200", result: "Proved", again: 30_000 };
+const removed: Step = { action: "nothing", code: "GPS224", result: "Removed", again: 30_000 };
+const failed: Step = { action: "wait", code: "GPS218", result: "Failed", again: 30_000 };
+const refused: Step = { action: "wait", code: "GPS206", result: "Refused", again: 1000 };
+const waits: Step = { action: "wait", code: "GPS213", again: 250 };
+const withContent: Observed = { journal: idle, release: undefined };
+const restarted: Observed = { ...withContent, journal: { ...idle, calls: [1000] } };
+
+/** A report as the object has it. */
+const given = (order: Order, result: Result): Report => ({
+  ...order,
+  result,
+  code: "GPS200",
+  message: "",
+  mode: "Restart",
+  version: "1.0.0",
+  since: 0,
+  time: 0,
+});
+
+function place(order: Order | undefined, report?: Report) {
+  const sent: NewReport[] = [];
+  const clock = { now: 0 };
+  const lease: { renewed: number | undefined; reads: number } = { renewed: undefined, reads: 0 };
+  const own: Seen["own"] = { uid: "u", order, report };
+  const seen = { current: own as Seen["own"] };
+  const reports = new Reports({
+    api: {
+      seen: () => ({ secret: "unknown", own: seen.current }),
+      report: (next) => void sent.push(next),
+      leaseRenewed: () => {
+        lease.reads += 1;
+        return Promise.resolve(lease.renewed);
+      },
+    },
+    mode: "Restart",
+    version: "1.0.0",
+    kubeletStarted: () => Promise.resolve(5000),
+    clock: () => clock.now,
+  });
+  return { reports, sent, clock, lease, seen };
+}
+
+const contentsOf = (sent: readonly NewReport[]) =>
+  sent.map(({ result, revision, attempt }) => `${result} ${revision} ${attempt}`);
+const { attempt } = seven;
+
+const rows: readonly (readonly [
+  when: string,
+  order: Order | undefined,
+  report: Report | undefined,
+  step: Step,
+  expected: string | undefined,
+])[] = [
+  ["the ordered content is in force", seven, undefined, proved, `Proved 7 ${attempt}`],
+  ["the same, after a failure", seven, given(seven, "Failed"), proved, `Proved 7 ${attempt}`],
+  ["content is in force without an order", undefined, undefined, proved, "Proved 7 0"],
+  ["a newer order is not answered yet", eight, undefined, proved, undefined],
+  ["the same, and the content was proved", eight, given(seven, "Proved"), proved, `Proved 7 ${attempt}`],
+  ["the newer order failed", eight, given(eight, "Failed"), proved, undefined],
+  ["the newer order was refused", eight, given(eight, "Refused"), proved, undefined],
+  ["the object claims other content", eight, given(eight, "Proved"), proved, "Proved 7 0"],
+  ["the order failed", eight, undefined, failed, `Failed 8 ${eight.attempt}`],
+  ["the failure is reported", eight, given(eight, "Failed"), failed, undefined],
+  ["a change is under way", seven, undefined, waits, undefined],
+];
+for (const [when, order, report, step, expected] of rows)
+  test(`reports what is true when ${when}`, async () => {
+    const { reports, sent } = place(order, report);
+    assert.equal(await reports.give(step, withContent), step);
+    assert.deepEqual(contentsOf(sent), expected === undefined ? [] : [expected]);
+  });
+
+test("reports code, message, mode and version", async () => {
+  const { reports, sent } = place(seven);
+  await reports.give({ ...proved, detail: "a note" }, withContent);
+  const { code, message, mode, version, digest } = sent[0] ?? assert.fail("no report");
+  assert.deepEqual([code, mode, version, digest], ["GPS200", "Restart", "1.0.0", "seven's"]);
+  assert.match(message, /^GPS200 .*\(a note\)/);
+});
+
+test("reports a completed withdrawal with the withdrawal's revision", async () => {
+  const { reports, sent } = place(seven, given(seven, "Proved"));
+  await reports.give(removed, { journal: undefined, release: eight });
+  assert.deepEqual(contentsOf(sent), ["Removed 8 0"]);
+});
+
+test("reports nothing while the API server or the object is missing, or if nothing is in force", async () => {
+  const { reports, sent, seen } = place(seven);
+  const empty: Journal = { ...idle, revision: 0 };
+  for (const journal of [undefined, empty, { ...idle, digest: undefined }])
+    await reports.give(proved, { journal, release: undefined });
+  for (const own of ["unknown", "absent"] as const) {
+    seen.current = own;
+    assert.equal(await reports.give(proved, restarted), proved);
+  }
+  assert.deepEqual(sent, []);
+});
+
+test("reports a refusal only after it has lasted ten seconds without a break, and only about an order", async () => {
+  const { reports, sent, clock, seen } = place(eight);
+  const at = async (now: number, step: Step = refused) => {
+    clock.now = now;
+    return (await reports.give(step, withContent)).again;
+  };
+  assert.equal(await at(0), 1000);
+  assert.equal(await at(9500), 500);
+  await at(9600, waits);
+  assert.equal(await at(9700), 1000);
+  await at(19_600);
+  assert.deepEqual(sent, []);
+  await at(19_700);
+  assert.deepEqual(contentsOf(sent), [`Refused 8 ${eight.attempt}`]);
+  seen.current = { uid: "u", order: undefined, report: undefined };
+  await at(60_000);
+  assert.equal(sent.length, 1);
+  seen.current = { uid: "u", order: { ...eight, attempt: 5 }, report: undefined };
+  await at(60_001);
+  assert.equal(sent.length, 1);
+});
+
+test("after a restart, holds the proof back until the new kubelet process has renewed the node's Lease", async () => {
+  const { reports, sent, lease } = place(seven);
+  for (const renewed of [undefined, 4999, 5000]) {
+    lease.renewed = renewed;
+    const { code, action } = await reports.give(proved, restarted);
+    assert.deepEqual([code, action], ["GPS267", "wait"]);
+  }
+  assert.deepEqual(sent, []);
+  lease.renewed = 5001;
+  assert.equal(await reports.give(proved, restarted), proved);
+  assert.deepEqual(contentsOf(sent), [`Proved 7 ${attempt}`]);
+});
+
+test("reads no Lease if the agent has restarted nothing, or if the content is already proved", async () => {
+  const fresh = place(seven);
+  await fresh.reports.give(proved, withContent);
+  const again = place({ ...seven, attempt: attempt + 1 }, given(seven, "Proved"));
+  await again.reports.give(proved, restarted);
+  assert.deepEqual([fresh.lease.reads, again.lease.reads], [0, 0]);
+  assert.deepEqual([fresh.sent.length, again.sent.length], [1, 1]);
+});

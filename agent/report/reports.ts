@@ -1,0 +1,119 @@
+/**
+ * Gives the node's reports. Each round hands over what is true now. The connection to the API
+ * server sends it until it is accepted, and does not repeat what the object already has.
+ */
+import { keyOf, type Report, type Result } from "#contract/order.ts";
+import type { PublishedMode } from "#contract/names.ts";
+import type { Api } from "../api/api.ts";
+import { belongsTo, type Named, orderFor } from "../facts/order.ts";
+import { codes, formatLine, soon, type Step, wait } from "../facts/step.ts";
+import type { Journal } from "../journal/journal.ts";
+import type { Observed } from "../observer.ts";
+
+type Own = Exclude<ReturnType<Api["seen"]>["own"], string>;
+
+/** Milliseconds. A shorter refusal is not reported, because the reason might disappear. */
+const refusalLasts = 10_000;
+
+/** The longest message that the API server accepts. */
+const longestMessage = 800;
+
+type Inputs = Readonly<{
+  api: Api;
+  mode: PublishedMode;
+  version: string;
+  /**
+   * When the kubelet's present process was started, in milliseconds since 1970. Throws if systemd
+   * does not answer.
+   */
+  kubeletStarted: (unit: string) => Promise<number>;
+  /** Milliseconds that never jump. */
+  clock: () => number;
+}>;
+
+export class Reports {
+  readonly #inputs: Inputs;
+  /** The order that is being refused, and since when. */
+  #refusal: Readonly<{ key: string; since: number }> | undefined;
+
+  constructor(inputs: Inputs) {
+    this.#inputs = inputs;
+  }
+
+  /** Reports the result of the step, if it has one. Returns the step, or a wait for the proof. */
+  async give(step: Step, observed: Observed): Promise<Step> {
+    const { own } = this.#inputs.api.seen();
+    const result = "result" in step ? step.result : undefined;
+    if (result !== "Refused") this.#refusal = undefined;
+    if (typeof own === "string" || result === undefined) return step;
+    const content = contentOf(result, observed, own);
+    if (content === undefined) return step;
+    if (result === "Refused") {
+      const remaining = this.#refusalEnds(keyOf(content)) - this.#inputs.clock();
+      if (remaining > 0) return sooner(step, remaining);
+    }
+    const report = this.#reportOf(step, result, content);
+    const isNew = own.report?.result !== result || !belongsTo(content, own.report ?? "none");
+    if (result === "Proved" && isNew && !(await this.#isKubeletBack(observed.journal)))
+      return wait(codes.leaseNotRenewed, soon);
+    this.#inputs.api.report(report);
+    return step;
+  }
+
+  #reportOf(
+    { code, detail }: Step,
+    result: Result,
+    content: Content,
+  ): Omit<Report, "since" | "time"> {
+    const { mode, version } = this.#inputs;
+    const message = formatLine(code, detail).slice(0, longestMessage);
+    return { ...content, result, code, message, mode, version };
+  }
+
+  /** When the present refusal of this order will have lasted long enough. */
+  #refusalEnds(key: string): number {
+    if (this.#refusal?.key !== key) this.#refusal = { key, since: this.#inputs.clock() };
+    return this.#refusal.since + refusalLasts;
+  }
+
+  /**
+   * Whether the restarted kubelet works with the API server. Only the kubelet renews the node's
+   * Lease, which it does within a second of its start and then every ten seconds. Always true if
+   * the agent has not restarted the kubelet.
+   */
+  async #isKubeletBack(journal: Journal | undefined): Promise<boolean> {
+    if (journal?.unit === undefined || journal.calls.length === 0) return true;
+    if (this.#inputs.mode !== "Restart") return true;
+    const renewed = await this.#inputs.api.leaseRenewed();
+    return renewed !== undefined && renewed > (await this.#inputs.kubeletStarted(journal.unit));
+  }
+}
+
+type Content = Pick<Report, "revision" | "digest" | "attempt">;
+
+/** The content that the report is about; undefined if there is nothing to report. */
+function contentOf(result: Result, observed: Observed, own: Own): Content | undefined {
+  const { order, report } = own;
+  if (result === "Failed" || result === "Refused") {
+    const open = orderFor(own, observed.journal);
+    return typeof open === "string" ? undefined : open;
+  }
+  const content: Named | undefined = result === "Removed" ? observed.release : observed.journal;
+  if (content === undefined || content.revision === 0) return undefined;
+  const { revision, digest } = content;
+  if (digest === undefined) return undefined;
+  if (belongsTo(content, order ?? "none"))
+    return { revision, digest, attempt: order?.attempt ?? 0 };
+  const isSame = report?.result === result && belongsTo(content, report);
+  if (isSame) return { revision, digest, attempt: report.attempt };
+  // The node has other content than it was asked for. A failure or a refusal stays reported, and an
+  // order without an answer is answered soon. But the object must not claim other content.
+  const claims = report?.result === "Proved" || report?.result === "Removed";
+  if (result === "Proved" && order !== undefined && !claims) return undefined;
+  return { revision, digest, attempt: 0 };
+}
+
+/** The step, with a next round after at most `milliseconds`. */
+function sooner(step: Step, milliseconds: number): Step {
+  return step.again === "back off" ? step : { ...step, again: Math.min(step.again, milliseconds) };
+}

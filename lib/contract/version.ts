@@ -1,0 +1,4 @@
+/** The version of the product, as an agent reports it. */
+import manifest from "../../package.json" with { type: "json" };
+
+export const { version } = manifest;

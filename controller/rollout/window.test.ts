@@ -118,6 +118,17 @@ const rows: readonly [
     ["w"],
   ],
   [
+    "nodes that refused before last",
+    [
+      askedNode("refused", at, "Refused"),
+      nodeOf("starting", { pod: { ...pod, readySince: undefined } }),
+      nodeOf("young", { pod: { ...pod, readySince: 1020 } }),
+      ...provedNodes(1),
+    ],
+    ["young", "starting", "refused"],
+    { now: at + 600, policy: policyOf({ maxUnavailable: 3 }) },
+  ],
+  [
     "Ready nodes first, then those that have run longest",
     [
       nodeOf("starting", { pod: { ...pod, readySince: undefined } }),

@@ -92,13 +92,16 @@ export function fillWindow(circumstances: Circumstances, { nodes, proved }: Evid
   return { asked, reasons, places: places.taken };
 }
 
-/** Ready nodes first, then those whose agents have run longest: they are the least likely to die. */
-function byPriority({ node: first }: NodeEvidence, { node: other }: NodeEvidence): number {
-  const [since, otherSince] = [first.pod?.readySince, other.pod?.readySince];
-  if (since === undefined || otherSince === undefined)
-    return Number(since === undefined) - Number(otherSince === undefined);
-  return since - otherSince;
-}
+/**
+ * Ready nodes first, then those whose agents have run longest: they are the least likely to die.
+ * Nodes that refused before come last, so that they delay no other node.
+ */
+const byPriority = (first: NodeEvidence, other: NodeEvidence): number =>
+  rankOf(first) - rankOf(other) ||
+  (first.node.pod?.readySince ?? 0) - (other.node.pod?.readySince ?? 0);
+
+const rankOf = ({ node, verdict }: NodeEvidence): number =>
+  (verdict === "refused" ? 2 : 0) + (node.pod?.readySince === undefined ? 1 : 0);
 
 /**
  * The next order of a node. Its attempt is the time, but higher than the node's last attempt, and

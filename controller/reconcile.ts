@@ -19,6 +19,7 @@ import { readState, writeState } from "./objects/state.ts";
 import type { Reconciler } from "./assembly.ts";
 import { takeStep, type Progress } from "./rollout/step.ts";
 import type { Admitted } from "#kube/apply/admission.ts";
+import { podlessSeconds } from "./status/memory.ts";
 import type { Outcome } from "./status/outcome.ts";
 import { accept, noSourceApplies, type SourcesVerdict } from "./sources/accept.ts";
 import { keptOf, sincesOf, withdrawals, type Withdrawal } from "./withdrawal/grace.ts";
@@ -149,8 +150,9 @@ function isHeldByPause({ policy }: Reconciler, { global, state }: Snapshot): boo
 }
 
 /** When the next run is due after this step. Undefined: only after a change. */
-function nextRunAfter({ again }: Progress, { againSeconds }: Admitted): Again | undefined {
-  const seconds = Math.min(again, againSeconds ?? Infinity);
+function nextRunAfter({ again, view }: Progress, { againSeconds }: Admitted): Again | undefined {
+  const isPodless = view?.waiting.some(({ reason }) => reason === "podless") === true;
+  const seconds = Math.min(again, againSeconds ?? Infinity, isPodless ? podlessSeconds : Infinity);
   return seconds === Infinity ? undefined : { seconds };
 }
 

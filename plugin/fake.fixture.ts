@@ -58,6 +58,8 @@ export class FakeCluster implements Cluster {
     _: unknown,
     each: (items: readonly T[], version: string) => void,
   ): Promise<void> {
+    const status = this.refusals.get(path);
+    if (status !== undefined) return Promise.reject(refusal(status, "GET", path));
     const all = [...this.objects].filter(([key]) => key.startsWith(`${path}/`));
     each(
       all.map(([, item]) => item as T),

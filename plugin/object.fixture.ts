@@ -42,11 +42,7 @@ export function conditionsOf(
   ];
 }
 
-export const inForce = conditionsOf(
-  "nobody",
-  "InForce",
-  "revision 7 is on every node that can be served",
-);
+export const inForce = conditionsOf("nobody", "InForce", "revision 7 is on every node");
 export const rolling = conditionsOf("controller", "RollingOut", "60 of 100 nodes have revision 8");
 export const halted = conditionsOf("person", "Halted", "revision 8 failed on n7");
 
@@ -82,7 +78,7 @@ export const whole: GlobalPullSecret = object({
     revision: {
       inForce: 7,
       pending: 8,
-      refused: { revision: 6, since, reason: "RestartFailed" },
+      refused: { revision: 6, since, reason: "NodesFailed" },
     },
     sources: [
       source("812", "790"),
@@ -113,6 +109,12 @@ export const whole: GlobalPullSecret = object({
       unfit: 1,
       unreachable: 1,
       failed: 1,
+      silent: 0,
+      waiting: [
+        { reason: "Failed", nodes: 1 },
+        { reason: "Unfit", nodes: 1 },
+        { reason: "Unreachable", nodes: 1 },
+      ],
     },
     failures: [
       { node: "n7", code: "GPS206", message: "GPS206 /host/kubelet is a link", since },

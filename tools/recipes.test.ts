@@ -13,7 +13,8 @@ import { catalogue as nodeCodes } from "#contract/node-codes.ts";
 import { globalPullSecretPath, leaseIn } from "#kube/client/paths.ts";
 import { parseConfig } from "#controller/policy/config.ts";
 import { policyOf } from "#controller/policy/spec.ts";
-import { retrySeconds } from "#controller/rollout/node-state.ts";
+import { nodeOf, objectOf, orderAt, reportOf } from "#controller/rollout/snapshot.fixture.ts";
+import { untilAskedAgain } from "#controller/rollout/waits.ts";
 import { catalogue } from "#controller/sources/problems.ts";
 import { troubles } from "#controller/status/messages.ts";
 import { call, FakeCluster } from "#plugin/fake.fixture.ts";
@@ -205,7 +206,13 @@ test("troubleshooting has every code for a node that the controller does not ser
 });
 
 test("troubleshooting and GPS328 have the first and the longest pause before the next try", () => {
-  assert.deepEqual([retrySeconds(1), retrySeconds(2), retrySeconds(99)], [600, 1200, 21_600]);
+  const attempt = 100_000;
+  const pauses = [0, 600, 90_000].map((refusedFor) => {
+    const report = { ...reportOf("Refused", attempt), since: attempt - refusedFor };
+    const node = nodeOf("n", { object: objectOf(orderAt(attempt), report) });
+    return untilAskedAgain(node, attempt);
+  });
+  assert.deepEqual(pauses, [600, 1200, 21_600]);
   const [, section = ""] = symptoms.split("## One node does not get the credential");
   const [page = ""] = section.split("\n\n## ");
   const [code, , message] = catalogue.failed;

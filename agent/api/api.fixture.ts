@@ -78,5 +78,5 @@ export async function until(condition: () => boolean): Promise<void> {
 export const isRevision = (own: Seen["own"], revision: number) =>
   typeof own === "object" && own.order?.revision === revision;
 
-export const hasReport = (own: Seen["own"], code: string) =>
-  typeof own === "object" && own.report?.code === code;
+export const hasReport = (own: Seen["own"], code: string, attempt = report.attempt as number) =>
+  typeof own === "object" && own.report?.code === code && own.report.attempt === attempt;

@@ -171,6 +171,33 @@ test("reports again if another client overwrote the status", async (t) => {
   await until(() => hasReport(api.seen().own, report.code));
 });
 
+test("pauses longer and longer while another client overwrites each report", async (t) => {
+  const { server, open, pauses } = await setUp(t);
+  server.order(order);
+  const api = open();
+  api.report(report);
+  for (let times = 1; times <= 8; times += 1) {
+    await until(() => server.reports.length === times);
+    server.status({ ...status, version: "another agent" });
+  }
+  await until(() => server.reports.length > 8);
+  assert.ok(Math.max(...pauses) >= 5000);
+});
+
+test("sends a report at once after a rest", async (t) => {
+  const { server, open, pauses, clock } = await setUp(t);
+  server.order(order);
+  const api = open();
+  for (const attempt of [1, 2, 3]) {
+    api.report({ ...report, attempt });
+    await until(() => hasReport(api.seen().own, report.code, attempt));
+    // The watch can show a report before its answer comes. This answer comes later.
+    await api.leaseRenewed();
+    clock.now += 10_000;
+  }
+  assert.deepEqual(pauses, []);
+});
+
 test("cuts texts, and replaces control characters and halves of characters", async (t) => {
   const { server, open } = await setUp(t);
   server.order(order);

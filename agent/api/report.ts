@@ -13,13 +13,21 @@ type Options = Readonly<{
   accepted: (object: unknown) => void;
   streak: Streak;
   pause: (milliseconds: number) => Promise<void>;
+  /** Milliseconds that never jump. */
+  clock: () => number;
   signal: AbortSignal;
 }>;
 
+/** After a rest of that many milliseconds, a report is sent without a pause. */
+const steady = 10_000;
+
 export function openReporter(options: Options) {
-  const { connection, path, own, accepted, streak, pause, signal } = options;
+  const { connection, path, own, accepted, streak, pause, clock, signal } = options;
   let newest: NewReport | undefined;
   let isSending = false;
+  /** How many reports were sent without a rest between them, and when the last one was sent. */
+  let sent = 0;
+  let last = Number.NEGATIVE_INFINITY;
 
   /** The status to write now, if any. */
   function due(): object | undefined {
@@ -37,19 +45,22 @@ export function openReporter(options: Options) {
   async function send(): Promise<void> {
     if (isSending) return;
     isSending = true;
-    let failures = 0;
-    for (let status = due(); status !== undefined; status = due()) {
-      let error: unknown;
+    // Also reports that were accepted count, because another client can overwrite each of them.
+    if (clock() - last >= steady) sent = 0;
+    let error: unknown;
+    while (due() !== undefined) {
+      if (sent > 0) await pause(pauseAfter(sent, error));
+      const status = due();
+      if (status === undefined) break;
+      sent += 1;
+      last = clock();
+      error = undefined;
       try {
         accepted(await connection.call("PATCH", path, { status }));
       } catch (caught) {
         error = caught;
         if (!signal.aborted) streak.failed(error);
       }
-      failures += 1;
-      // Also after an answer, so that an API server which stores another report than this one is
-      // not flooded.
-      if (due() !== undefined) await pause(pauseAfter(failures, error));
     }
     streak.ended();
     isSending = false;

@@ -119,6 +119,11 @@ const pauses: readonly [
   ["newer content", { ...other, ...none }, []],
   ["a withdrawal that has not begun", { ...release, ...none }, []],
   ["no withdrawal that has begun", { ...released, ...release, ...none }, ["complete"]],
+  [
+    "no release instead of an edited Secret",
+    { secret: undefined, target: { ...release.target, isKnown: false } },
+    ["publish"],
+  ],
   ["no template", { ...none, template: undefined }, ["write-template"]],
   ["no object", { nodes: nodesOf(1, { object: undefined }) }, ["create"]],
   ["orders", { nodes: nodesOf(1) }, []],
@@ -190,7 +195,7 @@ const times: readonly [condition: string, changes: Partial<Snapshot>, expected: 
   [
     "nothing changes",
     {
-      nodes: provedNodes(1),
+      nodes: nodesOf(1, { object: provedNodes(1)[0]?.object, created: now - 100 }),
       secret: { ...secret, served: 100 },
       state: { ...state, proved: true, served: true },
     },

@@ -126,6 +126,6 @@ function untilNodeChanges(
   const since = isRelease ? secret.publishedAt : (node.object?.order?.attempt ?? 0);
   const times = [untilCounted(node, now)];
   if (isAtWork || verdict === "atWork") times.push(since + usualTime(snapshot) + 1 - now);
-  if (verdict === "refused" && !isRelease) times.push(untilAskedAgain(node, now));
+  if (verdict === "refused") times.push(untilAskedAgain(node, now));
   return times;
 }

@@ -2,13 +2,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decide } from "./decide.ts";
 import { adoptState, followRetry, gather, haltOf, verdictOf, type Verdict } from "./evidence.ts";
-import type { ObjectFacts, Snapshot, StateFacts, View } from "./facts.ts";
+import type { NodeFacts, ObjectFacts, Snapshot, StateFacts, View } from "./facts.ts";
 import {
   askedNode,
   newest,
+  nodeOf,
   now,
   objectOf,
   orderAt,
+  pod,
   provedNodes,
   publishedAt,
   reportOf,
@@ -95,6 +97,12 @@ const records: readonly [
   ["is silent", { nodes: [askedNode("n", at)], now: late }, { lost: ["uid-n"] }],
   ["was silent and is gone", { nodes: [] }, { lost: ["uid-n"] }, { lost: ["uid-n"] }],
   [
+    "is still silent",
+    { nodes: [askedNode("n", at)], now: late },
+    { lost: ["uid-n"] },
+    { lost: ["uid-n"] },
+  ],
+  [
     "answers after it was silent",
     { nodes: [askedNode("n", at, "Refused")], now: late },
     {},
@@ -164,6 +172,29 @@ test("counts one proof if the node that proved the content is gone", () => {
   const { proved } = gather(published({ state: { ...state, proved: true } }));
   assert.equal(proved, 1);
 });
+
+const forgotten: readonly [
+  condition: string,
+  nodes: readonly NodeFacts[],
+  expected: readonly string[],
+  served?: number,
+][] = [
+  ["forgets lost nodes that are gone when the rollout is over", provedNodes(1), []],
+  ["keeps lost nodes that exist", [askedNode("n", at)], ["uid-n"]],
+  ["keeps all lost nodes before the promotion", provedNodes(1), ["uid-gone"], 99],
+  ["keeps all lost nodes while a node is at work", [askedNode("m", late)], ["uid-gone"]],
+  ["keeps all lost nodes while a node waits", [nodeOf("n")], ["uid-gone", "uid-n"]],
+  ["waits for no node without a running agent", [nodeOf("m", { pod: undefined })], []],
+  ["waits for no unreachable node", [nodeOf("m", { pod: { ...pod, isUnreachable: true } })], []],
+];
+for (const [condition, nodes, expected, served = 100] of forgotten)
+  test(condition, () => {
+    const lost = ["uid-gone", "uid-n"].filter(
+      (uid) => uid === "uid-gone" || nodes.some((node) => node.uid === uid),
+    );
+    const snapshot = published({ now: late, nodes, state: { ...state, proved: true, lost } });
+    assert.deepEqual(gather({ ...snapshot, secret: { ...secret, served } }).state.lost, expected);
+  });
 
 test("records nothing about a release", () => {
   const snapshot = { ...published({ now: late, nodes: [askedNode("n", at)] }), secret: release };
@@ -238,6 +269,25 @@ test("remembers from the Secret that content was served when the state was delet
 test("corrects the start of the orders if the clock was set back by more than a minute", () => {
   const sinceAfter = (since: number) => adoptState(published({ state: { ...state, since } })).since;
   assert.deepEqual([sinceAfter(now + 61), sinceAfter(now + 60)], [now, now + 60]);
+});
+
+test("starts the orders now if the content seems to be published later", () => {
+  const ahead = {
+    ...published({ state: { ...state, revision: 99 } }),
+    secret: { ...secret, publishedAt: now + 9 },
+  };
+  assert.equal(adoptState(ahead).since, now);
+});
+
+test("keeps the bucket at six places, the last of which is free again within an hour", () => {
+  const places = [0, 1, 2, 3, 4, 5].map((index) => now + index * 600);
+  const full = published({ state: { ...state, revision: 99, published: places } });
+  assert.deepEqual(adoptState(full).published, [...places.slice(1), now + 3000]);
+});
+
+test("starts a second retry after the first, even in the same second", () => {
+  const retried = { ...state, since: now + 1, retry: "r" };
+  assert.equal(followRetry(snapshotOf({ retry: "s" }), retried).since, now + 2);
 });
 
 test("follows a retry once, and not during a pause", () => {

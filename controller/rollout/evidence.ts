@@ -78,8 +78,7 @@ function evidenceOf(snapshot: Published, node: NodeFacts): NodeEvidence {
   const verdict = verdictOf(snapshot, node.object);
   const { object } = node;
   const isOpen = object?.order !== undefined && !isAnswered(object) && verdict !== "current";
-  const isAtWork =
-    isOpen && snapshot.secret.intent === "apply" && isInTime(snapshot, object?.order?.attempt ?? 0);
+  const isAtWork = isOpen && isInTime(snapshot, object?.order?.attempt ?? 0);
   return { node, verdict, isAtWork };
 }
 
@@ -137,7 +136,11 @@ export function gather(snapshot: Published): Evidence {
     [...verdicts.keys()].filter((uid) => verdicts.get(uid) === verdict);
   const isOpen = (uid: string): boolean => !answers.has(verdicts.get(uid));
   const isProved = state.proved || having("current").length > 0;
-  const lost = listOf([...state.lost.filter(isOpen), ...having("silent")]);
+  const present = new Set(nodes.map(({ node }) => node.uid));
+  const isOver = isRolloutOver(secret, nodes);
+  const lost = listOf([...state.lost.filter(isOpen), ...having("silent")]).filter(
+    (uid) => !isOver || present.has(uid),
+  );
   const asked = isProved ? [] : state.asked.filter((uid) => isOpen(uid) && !lost.includes(uid));
   const failed = listOf([...state.failed, ...having("failed")]);
   return {
@@ -146,6 +149,20 @@ export function gather(snapshot: Published): Evidence {
     state: { ...state, proved: isProved, asked, failed, lost },
   };
 }
+
+/**
+ * The rollout is over when joining nodes get the content, and no running node waits for it. Then
+ * lost nodes that are gone are forgotten. Otherwise machines that die while they join would halt
+ * good content after months.
+ */
+const isRolloutOver = (secret: SecretFacts, nodes: readonly NodeEvidence[]): boolean =>
+  secret.served === secret.revision &&
+  !nodes.some(
+    ({ node: { pod }, verdict }) =>
+      (verdict === "unasked" || verdict === "atWork") &&
+      pod?.isRunning === true &&
+      !pod.isUnreachable,
+  );
 
 const answers: ReadonlySet<Verdict | undefined> = new Set(["current", "failed", "refused"]);
 

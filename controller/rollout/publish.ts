@@ -14,7 +14,7 @@ export type Newer = Readonly<{ isNewer: boolean; waits: number; pending: View["p
  * a pause only. A change of the mode alone waits for the template of that mode.
  */
 export function newerContent(snapshot: Published): Newer {
-  const { secret, target, template, isPaused } = snapshot;
+  const { secret, target, isPaused } = snapshot;
   if (target.digest !== secret.digest || target.intent !== secret.intent) {
     if (isPaused) return { isNewer: true, waits: Number.POSITIVE_INFINITY, pending: "paused" };
     if (target.removes || target.intent === "release") return due;
@@ -24,7 +24,7 @@ export function newerContent(snapshot: Published): Newer {
     return place > 0 ? { isNewer: true, waits: place, pending: "flapping" } : due;
   }
   if (target.intent === "release") return nothing;
-  if (template?.mode !== undefined && modeToPublish(snapshot) !== secret.mode) return due;
+  if (modeToPublish(snapshot) !== secret.mode) return due;
   return target.mode === secret.mode ? nothing : { ...nothing, pending: "template" };
 }
 
@@ -77,7 +77,7 @@ function nextRevision({ secret, state, now }: Snapshot): number {
   const former = [secret?.revision ?? 0, secret?.served ?? 0, state.revision];
   // The highest number is damaged data: no revision could follow it.
   const highest = Math.max(0, ...former.filter((revision) => revision < mostRevision));
-  return Math.max(highest + 1, Math.min(Math.floor(now), mostRevision - 1));
+  return Math.max(highest + 1, Math.floor(now));
 }
 
 /**

@@ -65,6 +65,12 @@ const rows: readonly [
     undefined,
     { target: snapshotOf().target },
   ],
+  [
+    "content is wanted again, and a pause delays it",
+    [confirmed],
+    undefined,
+    { target: { ...snapshotOf().target, digest: "e" }, isPaused: true },
+  ],
   ["the Secret is no release yet", [confirmed], undefined, { secret }],
   ["the cluster is paused", [confirmed], [], { isPaused: true }],
   ["the DaemonSet was deleted", [confirmed], [], { template: undefined }],

@@ -113,6 +113,17 @@ const rows: readonly [
     [],
   ],
   [
+    "a free node beside nodes that got newer content in their places",
+    [...provedNodes(1), workingForOlder("v"), workingForOlder("w"), ...free("a", "b")],
+    ["v", "w", "a"],
+    { policy: policyOf({ maxUnavailable: 3 }) },
+  ],
+  [
+    "no node that works for older content while the first node is at work",
+    [working("w"), workingForOlder("v")],
+    [],
+  ],
+  [
     "a control-plane node that works for older content",
     [...provedNodes(1), { ...workingForOlder("w"), ...controlPlane }],
     ["w"],

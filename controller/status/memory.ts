@@ -58,11 +58,11 @@ const versionOf = (metadata: V1ObjectMeta | undefined) => metadata?.resourceVers
  * Seconds for which nodes can lack an agent's pod before the controller reports it. In a large
  * cluster, Kubernetes needs minutes to create all pods, but their number falls all the time.
  */
-const toleranceSeconds = 60;
+export const podlessSeconds = 60;
 
 /**
  * Returns a function that gets the number of nodes without an agent's pod. It returns that number
- * if it has not fallen for `toleranceSeconds`. A DaemonSet has no condition for pods that cannot be
+ * if it has not fallen for `podlessSeconds`. A DaemonSet has no condition for pods that cannot be
  * created (Pod Security, a quota, a webhook), and the reason is in the DaemonSet's Events, which the
  * controller has no right to read.
  */
@@ -72,7 +72,7 @@ export function missingPodsClock(now: () => Date): (podless: number) => number |
     const time = now().getTime() / 1000;
     if (podless === 0 || last === 0 || podless < last) since = time;
     last = podless;
-    return podless === 0 || time - since < toleranceSeconds ? undefined : podless;
+    return podless === 0 || time - since < podlessSeconds ? undefined : podless;
   };
 }
 

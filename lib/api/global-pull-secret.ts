@@ -238,8 +238,8 @@ export type SourceStatus = Readonly<{
   /** The version of the Secret that was judged. Absent while there is none. */
   resourceVersion?: string;
   /**
-   * The version whose content every node that can be served has. Compare it as a number with the
-   * Secret's own metadata.resourceVersion.
+   * The version whose content is in force on the nodes. Compare it as a number with the Secret's
+   * own metadata.resourceVersion.
    */
   servedResourceVersion?: string;
   /** Whether the nodes get this version. Unknown: it could not be read. */

@@ -15,6 +15,7 @@ import type {
   V1PodTemplateSpec,
 } from "@kubernetes/client-node";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
+import type { NodePullSecret } from "#api/node-pull-secret.ts";
 import { globalSecretName, secretKeys, stateSecretName, agentName } from "#contract/names.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
@@ -56,6 +57,10 @@ export async function gather(cluster: Cluster): Promise<object> {
     many<V1Node>("nodes", collections.nodes),
     many<CoreV1Event>("events", collections.events),
   ]);
+  const nodePullSecrets = await many<NodePullSecret>(
+    "nodepullsecrets",
+    collections.nodePullSecrets,
+  );
   const names = [
     ...sourceSecrets(object).map(({ secret }) => secret),
     globalSecretName,
@@ -78,6 +83,7 @@ export async function gather(cluster: Cluster): Promise<object> {
     daemonSet: agents && daemonSetOf(agents),
     pods: pods?.filter(({ metadata }) => isOfOurs(metadata?.name)).map(podOf),
     nodes: nodes?.map(nodeOf),
+    nodePullSecrets: nodePullSecrets?.map(nodePullSecretOf),
     events: events
       ?.filter(({ involvedObject: { name = "" } }) => ours.has(name) || isOfOurs(name))
       .map(eventOf),
@@ -103,6 +109,7 @@ type Bundle = Readonly<{
   globalPullSecret: ReturnType<typeof objectOf> | undefined;
   pods: readonly ReturnType<typeof podOf>[] | undefined;
   nodes: readonly ReturnType<typeof nodeOf>[] | undefined;
+  nodePullSecrets: readonly ReturnType<typeof nodePullSecretOf>[] | undefined;
   events: readonly ReturnType<typeof eventOf>[] | undefined;
 }>;
 
@@ -114,6 +121,7 @@ function namesIn({
   globalPullSecret,
   pods = [],
   nodes = [],
+  nodePullSecrets = [],
   events = [],
 }: Bundle): ReadonlySet<string> {
   const names = [
@@ -122,6 +130,7 @@ function namesIn({
       ...containers.map((c) => c.image),
     ]),
     ...nodes.flatMap((node) => Object.values(node)),
+    ...nodePullSecrets.map(({ name }) => name),
     ...events.map(({ about }) => about),
     // A failed node is not in `nodes` if it was deleted, or if the caller is not allowed to list
     // nodes.
@@ -235,6 +244,13 @@ const nodeOf = ({ metadata, spec, status }: V1Node) => ({
   osImage: status?.nodeInfo?.osImage,
   kernelVersion: status?.nodeInfo?.kernelVersion,
   architecture: status?.nodeInfo?.architecture,
+});
+
+/** A NodePullSecret without its digests. */
+const nodePullSecretOf = ({ metadata, spec, status }: NodePullSecret) => ({
+  name: metadata.name,
+  spec: { revision: spec.revision, attempt: spec.attempt },
+  status: status && { ...status, digest: undefined },
 });
 
 const eventOf = (event: CoreV1Event) => ({

@@ -1,183 +1,260 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { GlobalPullSecretStatus } from "#api/global-pull-secret.ts";
+import type { NodePullSecretStatus } from "#api/node-pull-secret.ts";
 import { collections, globalPullSecretPath } from "#kube/client/paths.ts";
 import { call, FakeCluster } from "../fake.fixture.ts";
-import { object } from "../object.fixture.ts";
+import { conditionsOf, object, rolling } from "../object.fixture.ts";
 import type { Terminal } from "../terminal/io.ts";
 
-type Agent = Readonly<{ ready?: boolean; last?: object; conditions?: readonly object[] }>;
+const ago = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
+const attemptAgo = (minutes: number) => Math.floor(Date.now() / 1000) - minutes * 60;
 
-function pod(
-  cluster: FakeCluster,
-  node: string,
-  { ready = false, last, conditions = [] }: Agent = {},
-): void {
+type Agent = Readonly<{
+  ready?: boolean;
+  /** The state of the agent's container. */
+  state?: object;
+  metadata?: object;
+}>;
+
+function pod(cluster: FakeCluster, node: string, agent: Agent = {}): void {
+  const { ready = true, state = { running: {} }, metadata = {} } = agent;
+  const truth = (is: boolean) => (is ? "True" : "False");
   cluster.objects.set(`${collections.pods}/${node}`, {
-    metadata: {
-      name: `syncer-${node}`,
-      uid: node,
-      annotations: { "globalpullsecret.io/revision": "8" },
-    },
+    metadata: { name: node, uid: node, ...metadata },
     spec: { nodeName: node },
     status: {
-      conditions: [{ type: "Ready", status: ready ? "True" : "False" }, ...conditions],
-      containerStatuses: [{ name: "agent", ...last }],
+      conditions: [
+        { type: "Ready", status: truth(ready), lastTransitionTime: ago(50) },
+        { type: "ContainersReady", status: truth("running" in state) },
+      ],
+      containerStatuses: [{ name: "agent", state }],
     },
   });
 }
 
-function probe(cluster: FakeCluster, uid: string, status: number, lastTimestamp: string): void {
-  const message = `Readiness probe failed: HTTP probe failed with statuscode: ${status}`;
-  const event = { involvedObject: { uid }, message, lastTimestamp };
-  cluster.objects.set(`${collections.events}/${uid}-${lastTimestamp}`, event);
+type Stored = Readonly<{
+  /** The revision and the time of the order. Absent: nothing was asked. */
+  asked?: readonly [revision: number, attempt: number];
+  /** Its attempt is that of the order, except if it has another one. */
+  report?: NodePullSecretStatus;
+}>;
+
+function node(cluster: FakeCluster, name: string, { asked = [0, 0], report }: Stored): void {
+  const [revision, attempt] = asked;
+  cluster.objects.set(`${collections.nodePullSecrets}/${name}`, {
+    metadata: { name },
+    spec: { revision, attempt, digest: "d" },
+    ...(report && { status: { revision, attempt, since: ago(50), ...report } }),
+  });
 }
 
-function cluster(): FakeCluster {
+const proved: NodePullSecretStatus = { result: "Proved", code: "GPS200", message: "in force" };
+const [done, late] = [attemptAgo(1), attemptAgo(50)];
+
+/** Of four nodes, n1 has revision 8, n2 is asked for it, n3 failed with it, and n4 waits. */
+function cluster(status: GlobalPullSecretStatus = {}): FakeCluster {
   const fake = new FakeCluster();
-  pod(fake, "n1", { ready: true });
-  pod(fake, "n3");
-  pod(fake, "n2");
-  const terminated = { message: "GPS206 /host/kubelet is a link; put it right" };
-  pod(fake, "n4", { last: { state: { waiting: {} }, lastState: { terminated } } });
-  // The kubelet has reported both codes. The command must show the code of the later Event.
-  probe(fake, "n2", 513, "2026-11-23T09:00:05Z");
-  probe(fake, "n2", 502, "2026-11-23T09:00:00Z");
-  // The kubelet sent this Event before the agent turned ready.
-  probe(fake, "n1", 513, "2026-11-23T09:00:00Z");
+  for (const name of ["n1", "n2", "n3", "n4"]) pod(fake, name);
+  node(fake, "n1", { asked: [8, done], report: proved });
+  node(fake, "n2", { asked: [8, done], report: { ...proved, revision: 7, attempt: late } });
+  const message = "the kubelet did not come back";
+  node(fake, "n3", { asked: [8, done], report: { result: "Failed", code: "GPS218", message } });
+  node(fake, "n4", { asked: [7, late], report: proved });
+  const revision = { inForce: 7, pending: 8 };
+  fake.objects.set(globalPullSecretPath, object({ status: { revision, ...status } }));
   return fake;
 }
 
-test("`nodes` prints a line for each node, with the code from the kubelet's Event or the termination message", async () => {
-  const { code, out } = await call(["nodes"], { cluster: cluster() });
+const counts = { updated: 1, available: 4, unfit: 0, unreachable: 0, failed: 1 };
+
+test("`nodes` prints each node's report and why it waits, and the controller's own counts", async () => {
+  const waiting = [
+    { reason: "AtWork", nodes: 1 },
+    { reason: "Failed", nodes: 1 },
+    { reason: "NoPlace", nodes: 1 },
+  ];
+  const nodes = { summary: "1/6", desired: 6, ...counts, waiting };
+  const { code, out } = await call(["nodes"], { cluster: cluster({ nodes }) });
   assert.equal(code, 0);
-  const [head = "", n1 = "", n2 = "", n3 = "", n4 = ""] = out.split("\n");
-  assert.match(head, /^ {2}NODE +REVISION +READY +CODE$/);
-  assert.match(n1, /^ {2}n1 +8 +yes$/);
-  assert.match(n2, /^ {2}n2 +8 +no +GPS213 +the kubelet is restarting; .* \(\d+[a-z]\w* ago\)$/);
-  assert.match(n3, /^ {2}n3 +8 +no +no report yet$/);
-  assert.match(n4, /^ {2}n4 +8 +no +GPS206 +\/host\/kubelet is a link; put it right$/);
+  const [head = "", n1 = "", n2 = "", n3 = "", n4 = "", ...rest] = out.trimEnd().split("\n");
+  assert.match(head, /^ {2}NODE +REVISION +RESULT +CODE +WAITS$/);
+  assert.match(n1, /^ {2}n1 +8 +Proved +GPS200$/);
+  assert.match(n2, /^ {2}n2 +7 +Proved +AtWork$/);
+  assert.match(
+    n3,
+    /^ {2}n3 +8 +Failed +GPS218 +Failed +the kubelet did not come back; .* \(50m ago\)$/,
+  );
+  assert.match(n4, /^ {2}n4 +7 +Proved +NoPlace$/);
+  assert.deepEqual(rest, [
+    "1 of 6 nodes have revision 8; waiting: 1 AtWork, 1 Failed, 1 NoPlace",
+    "2 more nodes have no agent pod; kubectl describe daemonset global-pull-secret-syncer -n kube-system shows why",
+  ]);
 });
 
 test("`nodes -o json` is a list of a stable shape", async () => {
   const { out } = await call(["nodes", "-o", "json"], { cluster: cluster() });
-  const [first, second] = JSON.parse(out) as object[];
-  assert.deepEqual(first, { node: "n1", pod: "syncer-n1", revision: 8, ready: true, message: "" });
-  assert.deepEqual(Object.keys(second ?? {}), [
-    "node",
-    "pod",
-    "revision",
-    "ready",
-    "code",
-    "message",
-    "since",
-  ]);
+  const rows = JSON.parse(out) as object[];
+  assert.deepEqual(rows[0], {
+    node: "n1",
+    revision: 8,
+    result: "Proved",
+    code: "GPS200",
+    message: "",
+  });
+  const keys = ["node", "revision", "result", "reason", "code", "message", "since"];
+  assert.deepEqual(Object.keys(rows[2] ?? {}), keys);
 });
 
-const ago = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
-const ready = (status: string, minutes = 50) => ({
-  type: "Ready",
-  status,
-  lastTransitionTime: ago(minutes),
-});
-const waiting = { reason: "ImagePullBackOff", message: "Back-off pulling image" };
+const waitingImage = { reason: "ImagePullBackOff", message: "Back-off pulling image" };
 const token = "eyJhbGciOiJub25lIn0.pl4nted";
-const pulled = { reason: "ErrImagePull", message: `GET https://a.io/v2/?token=${token} failed` };
-const failure = (node: string, text: string) => {
-  const [code = ""] = /^GPS\d{3}/.exec(text) ?? [];
-  return { node, ...(code !== "" && { code }), message: text, since: ago(50) };
-};
+const refusedImage = { reason: "ErrImagePull", message: `GET https://a.io/v2/?token=${token}` };
+const waitingFor = (reason: string): GlobalPullSecretStatus => ({
+  nodes: { summary: "0/1", desired: 1, ...counts, waiting: [{ reason, nodes: 1 }] },
+});
 
-/**
- * The facts about node n1, and the line that the command prints. There is also an old Event, except
- * with `isSilent`.
- */
+/** The facts about node n1, and the line that the command prints. The newest revision is 8. */
 const reasons: readonly (readonly [
   when: string,
   known: Readonly<{
-    agent?: Agent;
-    node?: string;
-    failure?: string;
-    isPodless?: boolean;
-    isSilent?: boolean;
-    refused?: boolean;
+    stored?: Stored | "none";
+    agent?: Agent | "none";
+    status?: GlobalPullSecretStatus;
+    controlPlane?: boolean;
+    refused?: string;
   }>,
   line: RegExp,
 ])[] = [
-  ["only the Event is known", {}, /8 +no +GPS213 +the kubelet is restarting; .* \(50m ago\)$/],
-  ["the Node is Ready", { node: "True" }, /GPS213 .* \(50m ago\)$/],
+  ["it has not reported", {}, /^ {2}n1 +- +- +NoPlace$/],
+  ["it has no object yet", { stored: "none" }, /^ {2}n1 +- +- +AgentStarting$/],
   [
-    "the kubelet is down",
-    { node: "Unknown" },
-    /GPS334 +the node's kubelet does not answer; .*systemctl status kubelet.* \(50m ago\)$/,
+    "it confirmed the removal",
+    { stored: { report: { ...proved, result: "Removed", code: "GPS224", revision: 8 } } },
+    /^ {2}n1 +8 +Removed +GPS224$/,
   ],
   [
-    "the kubelet is down, and the caller is not allowed to read the Node",
-    { agent: { conditions: [{ type: "ContainersReady", status: "True" }] }, refused: true },
-    /GPS334 +the node's kubelet does not answer; /,
+    "it took the revision when it joined",
+    { stored: { report: { ...proved, revision: 8 } } },
+    /^ {2}n1 +8 +Proved +GPS200$/,
+  ],
+  [
+    "it did not answer in time",
+    { stored: { asked: [8, late] } },
+    /- +- +GPS335 +Silent +the node was asked and did not answer in time; .* \(50m ago\)$/,
+  ],
+  [
+    "it cannot take the revision",
+    {
+      stored: { asked: [8, done], report: { result: "Refused", code: "GPS235", message: "none" } },
+    },
+    /8 +Refused +GPS235 +Unfit +none; .* \(50m ago\)$/,
+  ],
+  [
+    "it is asked again after a failure",
+    { stored: { asked: [8, done], report: { result: "Failed", code: "GPS218", attempt: late } } },
+    /8 +Failed +AtWork$/,
+  ],
+  [
+    "its kubelet does not answer",
+    { agent: { ready: false } },
+    /GPS334 +Unreachable +the node's kubelet does not answer; .*systemctl.* \(50m ago\)$/,
   ],
   [
     "the agent's image cannot be pulled",
-    { agent: { last: { state: { waiting } } } },
-    /GPS336 +the node's agent does not start: ImagePullBackOff: Back-off pulling image$/,
+    { agent: { ready: false, state: { waiting: waitingImage } } },
+    /GPS336 +AgentStarting +the node's agent does not start: ImagePullBackOff: Back-off pulling image$/,
   ],
   [
     "the kubelet's message contains a token",
-    { agent: { last: { state: { waiting: pulled } } } },
-    /GPS336 .*: ErrImagePull: GET https:\/\/a\.io\/v2\/\?token=\[redacted\] failed$/,
+    { agent: { ready: false, state: { waiting: refusedImage } } },
+    /GPS336 .*: ErrImagePull: GET https:\/\/a\.io\/v2\/\?token=\[redacted\]$/,
   ],
   [
     "the agent's container is being created",
-    { agent: { last: { state: { waiting: { reason: "ContainerCreating" } } } }, isSilent: true },
-    /8 +no +no report yet$/,
+    { agent: { ready: false, state: { waiting: { reason: "ContainerCreating" } } } },
+    /- +- +AgentStarting$/,
   ],
   [
-    "only the controller reports a reason",
-    { failure: "GPS335 the node's agent did not answer in time", isSilent: true },
-    /GPS335 +the node's agent did not answer in time; kubectl pull-secret nodes .* \(50m ago\)$/,
+    "the agent's pod is being deleted",
+    { agent: { metadata: { deletionTimestamp: ago(0) } } },
+    /- +- +AgentStarting$/,
   ],
   [
-    "the node has no agent pod",
-    { failure: "GPS337 the node has no agent pod", isPodless: true },
-    /- +no +GPS337 +the node has no agent pod; .*kubectl describe daemonset .* \(50m ago\)$/,
+    "only the controller knows the reason",
+    {
+      agent: "none",
+      status: {
+        failures: [
+          {
+            node: "n1",
+            code: "GPS337",
+            message: "GPS337 the node has no agent pod",
+            since: ago(50),
+          },
+        ],
+      },
+    },
+    /- +- +GPS337 +NoAgentPod +the node has no agent pod; .*describe daemonset .* \(50m ago\)$/,
+  ],
+  [
+    "a withdrawal left it behind",
+    {
+      agent: "none",
+      stored: { report: { ...proved, revision: 7 } },
+      status: {
+        failures: [{ node: "n1", code: "GPS307", message: "GPS307 it may keep", since: ago(50) }],
+      },
+    },
+    /7 +Proved +GPS307 +it may keep; .*kubectl delete nodepullsecret .* \(50m ago\)$/,
+  ],
+  ["the rollout is halted", { status: waitingFor("Halted") }, /- +- +Halted$/],
+  ["the policy is missing", { status: waitingFor("PolicyMissing") }, /- +- +PolicyMissing$/],
+  [
+    "another control-plane node is at work",
+    { status: waitingFor("ControlPlaneAtWork"), controlPlane: true },
+    /- +- +ControlPlaneAtWork$/,
+  ],
+  [
+    "only control-plane nodes wait for another one",
+    { status: waitingFor("ControlPlaneAtWork") },
+    /- +- +NoPlace$/,
+  ],
+  [
+    "it removes the entries in a withdrawal",
+    { status: { conditions: conditionsOf("controller", "Withdrawing", "withdrawn") } },
+    /- +- +AtWork$/,
+  ],
+  [
+    "the caller is not allowed to read the pods",
+    { stored: { asked: [8, done] }, refused: collections.pods },
+    /- +- +AtWork$/,
   ],
 ];
 for (const [when, facts, line] of reasons)
-  test(`\`nodes\` shows the newest reason when ${when}`, async () => {
+  test(`\`nodes\` shows the first reason when ${when}`, async () => {
+    const { stored = {}, agent = {}, status = {}, controlPlane, refused } = facts;
     const fake = new FakeCluster();
-    if (facts.isPodless !== true) pod(fake, "n1", facts.agent);
-    if (facts.isSilent !== true) probe(fake, "n1", 513, ago(50));
-    const path = `${collections.nodes}/n1`;
-    if (facts.node !== undefined)
-      fake.objects.set(path, {
-        metadata: { name: "n1" },
-        status: { conditions: [ready(facts.node)] },
-      });
-    if (facts.refused === true) fake.refusals.set(path, 403);
-    const failures = facts.failure === undefined ? [] : [failure("n1", facts.failure)];
-    fake.objects.set(globalPullSecretPath, object({ status: { failures } }));
+    if (agent !== "none") pod(fake, "n1", agent);
+    if (stored !== "none") node(fake, "n1", stored);
+    if (controlPlane === true) {
+      const labels = { "node-role.kubernetes.io/control-plane": "" };
+      fake.objects.set(`${collections.nodes}/n1`, { metadata: { name: "n1", labels } });
+    }
+    if (refused !== undefined) fake.refusals.set(refused, 403);
+    const revision = { pending: 8 };
+    const whole = object({ status: { revision, conditions: rolling, ...status } });
+    fake.objects.set(globalPullSecretPath, whole);
     const { code, out } = await call(["nodes"], { cluster: fake });
     assert.equal(code, 0);
     assert.match(out.split("\n")[1] ?? "", line);
   });
 
-test("`nodes` counts the nodes that have no agent and are not listed in status.failures", async () => {
-  const fake = new FakeCluster();
-  pod(fake, "n1", { ready: true });
-  const counts = { summary: "1/4", updated: 1, available: 1, unfit: 0, unreachable: 3, failed: 0 };
-  const failures = [failure("n2", "GPS337 the node has no agent pod")];
-  fake.objects.set(
-    globalPullSecretPath,
-    object({ status: { nodes: { desired: 4, ...counts }, failures } }),
-  );
-  const { out } = await call(["nodes"], { cluster: fake });
-  assert.match(out, /\n1 of 2 agents are ready\n2 more nodes have no agent; kubectl describe /);
-});
-
 test("`nodes` works without the right to read the GlobalPullSecret", async () => {
   const fake = cluster();
   fake.refusals.set(globalPullSecretPath, 403);
   const { code, out } = await call(["nodes"], { cluster: fake });
-  assert.deepEqual([code, /n3 +8 +no +no report yet/.test(out)], [0, true]);
+  assert.equal(code, 0);
+  assert.match(out, /n3 +8 +Failed +GPS218 +Failed .*\n.*n4 .*\n1 of 4 nodes have revision 8\n$/);
 });
 
 test("`nodes` reports that no agent runs", async () => {
@@ -185,24 +262,24 @@ test("`nodes` reports that no agent runs", async () => {
   assert.match(out, /^No agent runs/);
 });
 
-/** Watches the pods until n3 turns ready. Returns the output until then. */
+/** Watches until n2 has proved the revision. Returns the output until then. */
 async function watched(argv: readonly string[], terminal?: Terminal): Promise<string> {
   const fake = cluster();
   const enough = new AbortController();
-  const events = fake.pages.bind(fake);
-  let rounds = 0;
-  fake.pages = async (path, ...rest) => {
-    await events(path, ...rest);
-    rounds += Number(path === collections.events);
-  };
-  fake.stream = async (_, __, signal, line) => {
-    pod(fake, "n3", { ready: true });
-    const stored = fake.objects.get(`${collections.pods}/n3`) as { metadata: object };
-    const object = { ...stored, metadata: { ...stored.metadata, resourceVersion: "101" } };
-    line(JSON.stringify({ type: "MODIFIED", object }));
+  let shown = 0;
+  fake.stream = async (path, _, signal, line) => {
+    if (path === collections.nodePullSecrets) {
+      node(fake, "n2", { asked: [8, done], report: proved });
+      const stored = fake.objects.get(`${path}/n2`) as { metadata: object };
+      const changed = { ...stored, metadata: { ...stored.metadata, resourceVersion: "101" } };
+      line(JSON.stringify({ type: "MODIFIED", object: changed }));
+    }
     await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
   };
-  const received = () => void (rounds > 1 && enough.abort());
+  const received = (text: string) => {
+    shown += Number(/ {2}n2 +8 +Proved/.test(text) || / {2}n3 /.test(text));
+    if (/ {2}n2 +8 +Proved/.test(text) || shown > 1) enough.abort();
+  };
   const setting = { cluster: fake, signal: enough.signal, received, ...(terminal && { terminal }) };
   const { code, out } = await call(["nodes", "--watch", ...argv], setting);
   assert.equal(code, 0);
@@ -212,23 +289,24 @@ async function watched(argv: readonly string[], terminal?: Terminal): Promise<st
 test("without a terminal, `nodes --watch` prints only the changed lines", async () => {
   const out = await watched([]);
   assert.equal(out.match(/^ {2}n1 /gm)?.length, 1);
-  assert.match(out, /^ {2}n3 +8 +no [^]*^ {2}n3 +8 +yes$/m);
+  assert.match(out, /^ {2}n2 +7 +Proved +AtWork$[^]*^ {2}n2 +8 +Proved +GPS200$/m);
 });
 
-test("`nodes --watch --not-ready` redraws on a terminal, and drops a node that has turned ready", async () => {
-  const out = await watched(["--not-ready"], { columns: 80, colour: false });
+test("`nodes --watch --waiting` redraws on a terminal, and drops a node that has the revision", async () => {
+  const out = await watched(["--waiting"], { columns: 80, colour: false });
   const [, first = "", second = ""] = out.split("\u001b[H\u001b[J");
-  assert.match(first, /^ {2}n3 [^]*\n1 of 4 agents are ready\n$/m);
-  assert.doesNotMatch(second, /^ {2}n3 /m);
-  assert.match(second, /\n2 of 4 agents are ready\n$/);
+  assert.match(first, /^ {2}n2 [^]*\n1 of 4 nodes have revision 8\n$/m);
+  assert.doesNotMatch(second, /^ {2}n2 /m);
+  assert.match(second, /\n2 of 4 nodes have revision 8\n$/);
 });
 
-test("`nodes --not-ready` leaves out ready nodes, but counts them", async () => {
-  const { out } = await call(["nodes", "--not-ready"], { cluster: cluster() });
+test("`nodes --waiting` leaves out nodes that have the revision, but counts them", async () => {
+  const { out } = await call(["nodes", "--waiting"], { cluster: cluster() });
   assert.doesNotMatch(out, /^ {2}n1 /m);
-  assert.match(out, /^ {2}n2 [^]*\n1 of 4 agents are ready\n$/m);
+  assert.match(out, /^ {2}n2 [^]*\n1 of 4 nodes have revision 8\n$/m);
   const fake = new FakeCluster();
-  pod(fake, "n1", { ready: true });
-  const all = await call(["nodes", "--not-ready"], { cluster: fake });
-  assert.equal(all.out, "1 of 1 agents are ready\n");
+  pod(fake, "n1");
+  node(fake, "n1", { asked: [8, done], report: proved });
+  const all = await call(["nodes", "--waiting"], { cluster: fake });
+  assert.equal(all.out, "1 of 1 nodes have revision 8\n");
 });

@@ -1,17 +1,20 @@
-/** `nodes`: prints a line for each node's agent, once or until you interrupt it. */
-import type { V1Node, V1Pod } from "@kubernetes/client-node";
+/** `nodes`: prints a line for each node, once or until you interrupt it. */
+import type { KubernetesObject, V1Node, V1Pod } from "@kubernetes/client-node";
 import { setTimeout as pause } from "node:timers/promises";
-import { agentName, revisionAnnotation } from "#contract/names.ts";
+import type { NodesStatus } from "#api/global-pull-secret.ts";
+import type { NodePullSecret } from "#api/node-pull-secret.ts";
+import { agentName } from "#contract/names.ts";
 import { toggle } from "#contract/values.ts";
+import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { collections } from "#kube/client/paths.ts";
 import { followCollection } from "#kube/watch/collection.ts";
 import { CollectionInformer } from "#kube/watch/informer.ts";
-import { conditionOf } from "#kube/conditions.ts";
 import { clusterFlags } from "../cluster/flags.ts";
 import { peekObject } from "../cluster/object.ts";
 import { ifAllowed, listOf } from "../cluster/read.ts";
-import { nodeRows, type NodeRow, type ProbeEvent } from "../show/nodes.ts";
+import { newestRevision, nodeRows, type NodeRow } from "../show/nodes.ts";
+import { waitingText } from "../show/status.ts";
 import { age, home, print, table, textOnly, watchFlags } from "../terminal/output.ts";
 import { command } from "../terminal/command.ts";
 import type { ScreenIo } from "../terminal/io.ts";
@@ -20,102 +23,109 @@ import { paintFor, type Paint } from "../terminal/paint.ts";
 export const nodes = command(
   {
     group: "see",
-    what: "show each node's agent: its revision, whether it is ready, and what it waits for",
+    what: "show each node: its revision, its agent's result, and why it waits",
     example: "-o json",
     more:
-      "Reads the agents' pods in kube-system and the kubelets' Unhealthy Events about them. If you\n" +
-      "have the right, it also reads the GlobalPullSecret, which lists nodes without an agent pod, and\n" +
-      "the ten Nodes whose agents have not been ready for longest. A time in brackets shows how long\n" +
-      "ago the reason was reported. With -o json or yaml it prints a list of\n" +
-      "{node, pod, revision, ready, code, message, since}. --watch shows each change until you\n" +
+      "Reads the NodePullSecrets and, if you have the right, the agents' pods in kube-system, the\n" +
+      "GlobalPullSecret, and the labels of the Nodes. The role view is enough for all but the labels.\n" +
+      "REVISION, RESULT and CODE are from the agent's last report. A node with an empty column WAITS\n" +
+      "has the newest revision; docs/reference/reasons.md explains the other words. A time in\n" +
+      "brackets shows how long ago the reason began. With -o json or yaml it prints a list of\n" +
+      "{node, revision, result, code, reason, message, since}. --watch shows each change until you\n" +
       "interrupt it: it redraws on a terminal, and otherwise prints the changed lines.",
     flags: {
-      "not-ready": { ...toggle, what: "only nodes whose agent is not ready" },
+      waiting: { ...toggle, what: "only nodes that do not have the newest revision" },
       ...watchFlags,
       ...clusterFlags,
     },
     rules: [textOnly],
   },
-  async ({ output, watch, "not-ready": onlyNotReady, ...how }, io) => {
+  async ({ output, watch, waiting: onlyWaiting, ...how }, io) => {
     const cluster = await io.reach(how);
     const select = (all: readonly NodeRow[]) =>
-      onlyNotReady ? all.filter(({ ready }) => !ready) : all;
+      onlyWaiting ? all.filter((row) => needsAttention(row)) : all;
     if (watch) {
       await watchNodes(cluster, select, io);
       return 0;
     }
-    const { all, desired } = await find(
-      cluster,
-      await listOf<V1Pod>(cluster, collections.pods, query),
-    );
-    await print(output, select(all), (shown) => summary(shown, all, desired, io), io);
+    const [objects, pods] = await Promise.all([
+      unlessAbsent(listOf<NodePullSecret>(cluster, collections.nodePullSecrets)),
+      ifAllowed(listOf<V1Pod>(cluster, collections.pods, agents), undefined),
+    ]);
+    const report = await reportOf(cluster, objects, pods);
+    const rows = select(report.all);
+    await print(output, rows, (shown) => summary(shown, report, io), io);
     return 0;
   },
 );
 
-const query = { labelSelector: `name=${agentName}` };
-const unhealthy = { fieldSelector: "reason=Unhealthy" };
+const agents = { labelSelector: `name=${agentName}` };
 
-/** The rows, and how many agents there should be in total. */
-type Found = Readonly<{ all: readonly NodeRow[]; desired: number }>;
+/** The list, or an empty list if the API server does not serve NodePullSecrets. */
+async function unlessAbsent<T>(list: Promise<T[]>): Promise<T[]> {
+  try {
+    return await list;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return [];
+    throw error;
+  }
+}
 
-/** Makes the rows of these pods, without facts that the caller is not allowed to read. */
-async function find(cluster: Cluster, pods: readonly V1Pod[]): Promise<Found> {
-  const late = notReadyLongest(pods);
-  // We read Events only if an agent is not ready: the Events show why.
-  const [object, events, nodes] = await Promise.all([
-    peekObject(cluster),
-    late.length === 0 ? [] : listOf<ProbeEvent>(cluster, collections.events, unhealthy),
-    Promise.all(
-      late.map((name) => ifAllowed(cluster.get<V1Node>(`${collections.nodes}/${name}`), undefined)),
-    ),
-  ]);
-  const { failures = [], nodes: counted } = object?.status ?? {};
+/** A node that waits, or that a withdrawal left behind. */
+const needsAttention = ({ reason, message }: NodeRow): boolean =>
+  reason !== undefined || message !== "";
+
+type Report = Readonly<{
+  all: readonly NodeRow[];
+  newest: number;
+  counts: NodesStatus | undefined;
+}>;
+
+/** Makes the rows of these nodes, without facts that the caller is not allowed to read. */
+async function reportOf(
+  cluster: Cluster,
+  objects: readonly NodePullSecret[],
+  pods: readonly V1Pod[] | undefined,
+): Promise<Report> {
+  const global = await peekObject(cluster);
+  const counts = global?.status?.nodes;
+  const isNeeded = counts?.waiting?.some(({ reason }) => reason === "ControlPlaneAtWork") === true;
+  const labelled = { labelSelector: "node-role.kubernetes.io/control-plane" };
+  const found = isNeeded
+    ? await ifAllowed(listOf<V1Node>(cluster, collections.nodes, labelled), [])
+    : [];
+  const controlPlane = new Set(found.map(({ metadata }) => metadata?.name ?? ""));
   return {
-    all: nodeRows({ pods, events, failures, nodes: nodes.flatMap((node) => node ?? []) }),
-    desired: counted?.desired ?? 0,
+    all: nodeRows({ objects, pods, global, controlPlane, now: Date.now() }),
+    newest: newestRevision({ global, objects }),
+    counts,
   };
 }
 
-/**
- * Maximum number of Nodes to read. A fault usually affects fewer nodes, but during a rollout many
- * more agents are not ready.
- */
-const mostNodes = 10;
-
-/** Names of the nodes whose agents turned NotReady first. */
-function notReadyLongest(pods: readonly V1Pod[]): readonly string[] {
-  const at = ({ status }: V1Pod) => String(conditionOf(status, "Ready")?.lastTransitionTime ?? "");
-  return pods
-    .filter(({ status }) => conditionOf(status, "Ready")?.status !== "True")
-    .toSorted((a, b) => at(a).localeCompare(at(b)))
-    .flatMap(({ spec }) => spec?.nodeName ?? [])
-    .slice(0, mostNodes);
-}
-
-/**
- * The lines to print: the rows, how many of the agents are ready, and how many nodes have no agent.
- */
+/** The lines to print: the rows, and the controller's counts. */
 function summary(
   shown: readonly NodeRow[],
-  all: readonly NodeRow[],
-  desired: number,
+  { all, newest, counts }: Report,
   io: ScreenIo,
 ): string[] {
-  const ready = all.filter((row) => row.ready).length;
+  const current = all.filter(({ reason }) => reason === undefined).length;
+  const { updated = current, desired = all.length } = counts ?? {};
   const more = desired - all.length;
+  const waiting = counts === undefined ? "" : waitingText(counts);
   return [
     ...(shown.length === 0 && all.length > 0 ? [] : lines(shown, paintFor(io.terminal))),
-    ...(all.length === 0 ? [] : [`${ready} of ${all.length} agents are ready`]),
+    ...(all.length === 0
+      ? []
+      : [`${updated} of ${desired} nodes have revision ${newest}${waiting && `; ${waiting}`}`]),
     ...(more > 0
-      ? [`${more} more ${more === 1 ? "node has" : "nodes have"} no agent; ${whyNone}`]
+      ? [`${more} more ${more === 1 ? "node has" : "nodes have"} no agent pod; ${whyNone}`]
       : []),
   ];
 }
 
 const whyNone = `kubectl describe daemonset ${agentName} -n kube-system shows why`;
 
-/** Minimum milliseconds between two reads. During a rollout every pod changes several times. */
+/** Minimum milliseconds between two reads. During a rollout, nodes change all the time. */
 const pauseMilliseconds = 1000;
 
 /** Shows the rows again at each change, until `signal` aborts. */
@@ -125,24 +135,25 @@ async function watchNodes(
   io: ScreenIo,
 ): Promise<void> {
   const { signal } = io;
-  const informer = new CollectionInformer(trimPod);
+  const objects = new CollectionInformer(trimObject);
+  const pods = new CollectionInformer(trimPod);
   let shown = new Map<string, string>();
   const look = async (): Promise<void> => {
-    const pods = [...informer.view.items.values()];
-    const { all, desired } = await find(cluster, pods);
-    const rows = select(all);
-    // If the kubelet repeats an Event, only the time changes. We do not print this change.
+    if (!objects.view.synced) return;
+    const ofPods = pods.view.synced ? [...pods.view.items.values()] : undefined;
+    const report = await reportOf(cluster, [...objects.view.items.values()], ofPods);
+    const rows = select(report.all);
     const now = new Map(rows.map((row) => [row.node, JSON.stringify({ ...row, since: "" })]));
     const isChanged = ({ node }: NodeRow) => shown.get(node) !== now.get(node);
     const changed = rows.filter(isChanged);
     const isSame = changed.length === 0 && now.size === shown.size;
-    if (signal.aborted || (isSame && all.length > 0)) return;
+    if (signal.aborted || (isSame && report.all.length > 0)) return;
     shown = now;
     if (io.terminal === undefined)
       await print("text", changed, (some) => lines(some, paintFor(undefined)).slice(1), io);
     else {
       io.out(home);
-      await print("text", rows, (some) => summary(some, all, desired, io), io);
+      await print("text", rows, (some) => summary(some, report, io), io);
     }
   };
   let last = Promise.resolve();
@@ -158,23 +169,38 @@ async function watchNodes(
       await pause(pauseMilliseconds, undefined, { signal }).catch(() => {});
     });
   };
-  const path = collections.pods;
-  await followCollection<V1Pod>({ cluster, path, query, informer, hint, failed, signal });
+  const common = { cluster, hint, failed, signal };
+  await Promise.all([
+    followCollection({
+      ...common,
+      path: collections.nodePullSecrets,
+      query: {},
+      informer: objects,
+    }),
+    followCollection({ ...common, path: collections.pods, query: agents, informer: pods }),
+  ]);
   await last;
 }
 
-/** The fields of a pod that we show. 5,000 whole pods would take 50 MB. */
-function trimPod(object: V1Pod): V1Pod {
-  const { name, uid, annotations = {} } = object.metadata ?? {};
-  const { conditions = [], containerStatuses = [] } = object.status ?? {};
-  const revision = annotations[revisionAnnotation];
-  const { nodeName } = object.spec ?? {};
+function trimObject(object: KubernetesObject): NodePullSecret {
+  const { spec, status, ...rest } = object as NodePullSecret;
+  const { name } = rest.metadata;
   return structuredClone({
-    metadata: {
-      ...(name !== undefined && { name }),
-      ...(uid !== undefined && { uid }),
-      ...(revision !== undefined && { annotations: { [revisionAnnotation]: revision } }),
-    },
+    ...rest,
+    metadata: { ...(name !== undefined && { name }) },
+    spec,
+    ...(status && { status }),
+  });
+}
+
+/** The fields of a pod that we show. 5,000 whole pods would take 50 MB. */
+function trimPod(object: KubernetesObject): V1Pod {
+  const { metadata, spec, status } = object as V1Pod;
+  const { conditions = [], containerStatuses = [] } = status ?? {};
+  const { deletionTimestamp } = metadata ?? {};
+  const { nodeName } = spec ?? {};
+  return structuredClone({
+    metadata: { ...(deletionTimestamp !== undefined && { deletionTimestamp }) },
     spec: { containers: [], ...(nodeName !== undefined && { nodeName }) },
     status: { conditions, containerStatuses },
   });
@@ -183,16 +209,21 @@ function trimPod(object: V1Pod): V1Pod {
 function lines(rows: readonly NodeRow[], paint: Paint): string[] {
   if (rows.length === 0) return ["No agent runs; kubectl pull-secret status shows why."];
   const now = Date.now();
-  const shown = rows.map(({ node, pod, revision, ready, code = "", message, since = "" }) => ({
-    isGood: ready,
-    cells: [
-      node,
-      revision === undefined ? (pod === "" ? "-" : "?") : String(revision),
-      ready ? "yes" : "no",
-      code,
-      (code !== "" && message.startsWith(code) ? message.slice(code.length).trim() : message) +
-        (age(since, now) === "" ? "" : ` (${age(since, now)} ago)`),
-    ],
-  }));
-  return table(["NODE", "REVISION", "READY", "CODE", ""], shown, paint);
+  const shown = rows.map((row) => {
+    const { node, revision, result = "-", code = "", reason = "", message, since = "" } = row;
+    const text = code !== "" && message.startsWith(code) ? message.slice(code.length) : message;
+    const ago = age(since, now);
+    return {
+      isGood: !needsAttention(row),
+      cells: [
+        node,
+        revision === undefined ? "-" : String(revision),
+        result,
+        code,
+        reason,
+        text.replace(/^:? */, "") + (ago === "" ? "" : ` (${ago} ago)`),
+      ],
+    };
+  });
+  return table(["NODE", "REVISION", "RESULT", "CODE", "WAITS", ""], shown, paint);
 }

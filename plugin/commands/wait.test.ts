@@ -22,7 +22,7 @@ function cluster(reported: GlobalPullSecret): FakeCluster {
 test("returns at once when every node has the edit", async () => {
   assert.deepEqual(await call(["wait"], { cluster: cluster(served) }), {
     code: 0,
-    out: "revision 7 is on every node that can be served\n",
+    out: "revision 7 is on every node\n",
     err: "",
   });
 });
@@ -31,7 +31,7 @@ test("does not accept Ready while Ready describes the previous version", async (
   const fake = cluster(before);
   fake.later.push(onItsWay, onItsWay, served);
   const { code, out, err } = await call(["wait"], { cluster: fake });
-  assert.deepEqual([code, out], [0, "revision 7 is on every node that can be served\n"]);
+  assert.deepEqual([code, out], [0, "revision 7 is on every node\n"]);
   assert.deepEqual(err.trimEnd().split("\n"), [
     "additional-pull-secret: version 812 is not read by the controller yet",
     "additional-pull-secret: version 812 is being rolled out (nodes: no node is counted yet)",

@@ -1,4 +1,4 @@
-/** `wait`: waits until every node that can be served has the latest edit. */
+/** `wait`: waits until the latest edit is in force on the nodes. */
 import { escape } from "#pullsecret/problems/keypath.ts";
 import { additionalSecretName } from "#contract/names.ts";
 import { toggle } from "#contract/values.ts";
@@ -20,7 +20,7 @@ import type { ExitCode, ScreenIo } from "../terminal/io.ts";
 export const wait = command(
   {
     group: "see",
-    what: "wait until the edit just made is on every node that can be served",
+    what: "wait until the edit just made is in force on the nodes",
     example: "--timeout 5m",
     more:
       "Compares the current version of each source's Secret with the version that the nodes have,\n" +

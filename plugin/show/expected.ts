@@ -5,7 +5,7 @@ import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
  * Seconds of one step of a rollout in mode Restart, without the probation. Four nodes, one after
  * the other, took 36.8 s with a probation of 5 s.
  */
-const restartSeconds = 4;
+export const restartSeconds = 4;
 
 /**
  * Seconds of one step in mode Reread. A kubelet reads its file again within 300 s, and its agent

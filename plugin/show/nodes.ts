@@ -1,127 +1,174 @@
 /**
- * Makes a row for each node: its agent's pod, and why the agent is not ready. We prefer facts of
- * the node and the pod to Events, because a kubelet that is down reports no new Events. Pure.
+ * Makes a row for each node: what its agent reported, and why it does not have the newest revision.
+ * The reasons are those of `status.nodes.waiting`, in the controller's order. Pure.
  */
-import type { V1ContainerStatus, V1Node, V1Pod } from "@kubernetes/client-node";
-import type { NodeFailure } from "#api/global-pull-secret.ts";
-import { catalogue, statusOf } from "#contract/agent-codes.ts";
-import { agentContainer, revisionAnnotation } from "#contract/names.ts";
-import { catalogue as nodeCodes } from "#contract/node-codes.ts";
-import { lineOf } from "#contract/termination-message.ts";
+import type { V1Pod } from "@kubernetes/client-node";
+import type { GlobalPullSecret, NodeFailure } from "#api/global-pull-secret.ts";
+import type { NodePullSecret } from "#api/node-pull-secret.ts";
+import type { ReconcilingReason, WaitWord } from "#api/reasons.ts";
+import { agentContainer, publishedMode } from "#contract/names.ts";
+import { catalogue } from "#contract/node-codes.ts";
+import { usualSeconds } from "#contract/times.ts";
 import { conditionOf } from "#kube/conditions.ts";
 import { redactTokens } from "#pullsecret/problems/token.ts";
+import { stepSeconds, restartSeconds } from "./expected.ts";
 import { adviceOn } from "./status.ts";
-
-/** The fields of an Event that we use. */
-export type ProbeEvent = Readonly<{
-  message?: string;
-  lastTimestamp?: string | null;
-  eventTime?: string | null;
-  involvedObject: Readonly<{ uid?: string }>;
-  series?: Readonly<{ lastObservedTime?: string }>;
-}>;
 
 export type NodeRow = Readonly<{
   node: string;
-  /** Empty if the node has no agent pod. */
-  pod: string;
-  /** The revision of the pod's template. Undefined for a pod that is not ours. */
+  /** The revision that the report is about. Undefined: the agent has not reported yet. */
   revision: number | undefined;
-  ready: boolean;
-  /** The code of the reason why the agent is not ready. Undefined if the reason has no code. */
+  result: Result | undefined;
+  /** The code of the report or, if the agent did not report the reason, of the reason. */
   code: string | undefined;
-  /** The meaning of the code, or the reported text. */
+  /** Why the node waits. Undefined: it has the newest revision. */
+  reason: WaitWord | undefined;
+  /** What happened, and what to do. Empty if there is nothing to do. */
   message: string;
-  /** In RFC 3339: when `message` was last reported, or when it became true. */
+  /** In RFC 3339: since when `message` is true. */
   since: string | undefined;
 }>;
 
-/** Everything that explains why an agent is not ready. */
-type NodeFacts = Readonly<{
-  pods: readonly V1Pod[];
-  events: readonly ProbeEvent[];
-  /** The Nodes that we have read. Their agents are not ready. */
-  nodes: readonly V1Node[];
-  /** status.failures of the GlobalPullSecret. */
-  failures: readonly NodeFailure[];
+type Result = NonNullable<NodePullSecret["status"]>["result"];
+
+type NodesFacts = Readonly<{
+  objects: readonly NodePullSecret[];
+  /** Undefined if the caller is not allowed to read the pods. */
+  pods: readonly V1Pod[] | undefined;
+  /** Undefined if it does not exist, or if the caller is not allowed to read it. */
+  global: GlobalPullSecret | undefined;
+  /** Names of the control-plane nodes, if a reason depends on them. */
+  controlPlane: ReadonlySet<string>;
+  /** In milliseconds since 1970. */
+  now: number;
 }>;
 
-/** A row for each pod that has a node, and for each failed node without a pod, sorted by node. */
-export function nodeRows({ pods, events, nodes, failures }: NodeFacts): readonly NodeRow[] {
-  const probes = latestByPod(events);
-  const nodeBy = new Map(nodes.map((node) => [node.metadata?.name, node]));
-  const failureBy = new Map(failures.map((failure) => [failure.node, failure]));
-  const ofPods = pods
-    .filter(({ spec }) => spec?.nodeName !== undefined)
-    .map((pod) => {
-      const name = pod.spec?.nodeName ?? "";
-      const probe = probes.get(pod.metadata?.uid ?? "");
-      return rowOf(pod, [
-        () => awayReason(pod, nodeBy.get(name)),
-        () => endReason(pod),
-        () => startReason(pod),
-        () => probe && probeReason(probe),
-        () => failureReason(failureBy.get(name)),
-      ]);
-    });
-  const shown = new Set(ofPods.map(({ node }) => node));
-  const podless = failures
-    .filter(({ node }) => !shown.has(node))
-    .map((failure) => podlessRow(failure));
-  return [...ofPods, ...podless].toSorted((a, b) => a.node.localeCompare(b.node));
+/** A row for each node with an object, a pod or a failure, sorted by node. */
+export function nodeRows(facts: NodesFacts): readonly NodeRow[] {
+  const { objects, pods = [], global } = facts;
+  const objectBy = new Map(objects.map((object) => [object.metadata.name ?? "", object]));
+  const podBy = new Map(pods.map((pod) => [pod.spec?.nodeName ?? "", pod]));
+  const failures = new Map((global?.status?.failures ?? []).map((item) => [item.node, item]));
+  const names = new Set([...objectBy.keys(), ...podBy.keys(), ...failures.keys()]);
+  names.delete("");
+  const newest = newestRevision(facts);
+  return [...names].toSorted().map((node) =>
+    rowOf(facts, {
+      node,
+      newest,
+      object: objectBy.get(node),
+      pod: podBy.get(node),
+      failure: failures.get(node),
+    }),
+  );
 }
 
-/** Why an agent is not ready. */
-type Reason = Pick<NodeRow, "code" | "message" | "since">;
-
-/** The row of a pod, with the first reason that we find. */
-function rowOf(
-  { metadata, spec, status }: V1Pod,
-  reasons: readonly (() => Reason | undefined)[],
-): NodeRow {
-  const text = metadata?.annotations?.[revisionAnnotation];
-  const ready = conditionOf(status, "Ready")?.status === "True";
-  const reason = ready
-    ? nothing
-    : reasons.reduce<Reason | undefined>((a, b) => a ?? b(), undefined);
-  return {
-    node: spec?.nodeName ?? "",
-    pod: metadata?.name ?? "",
-    revision: text === undefined ? undefined : Number(text),
-    ready,
-    ...(reason ?? { ...nothing, message: "no report yet" }),
-  };
+/** The newest revision in status. Without the right to read it, the highest revision of a node. */
+export function newestRevision({ global, objects }: Pick<NodesFacts, "global" | "objects">) {
+  const { pending, inForce } = global?.status?.revision ?? {};
+  const ofNodes = objects.map(({ spec, status }) => Math.max(spec.revision, status?.revision ?? 0));
+  return pending ?? inForce ?? ofNodes.reduce((highest, each) => Math.max(highest, each), 0);
 }
 
-const nothing: Reason = { code: undefined, message: "", since: undefined };
+type Known = Readonly<{
+  node: string;
+  newest: number;
+  object: NodePullSecret | undefined;
+  pod: V1Pod | undefined;
+  failure: NodeFailure | undefined;
+}>;
 
-const podlessRow = (failure: NodeFailure): NodeRow => ({
-  node: failure.node,
-  pod: "",
-  revision: undefined,
-  ready: false,
-  ...nothing,
-  ...failureReason(failure),
-});
+function rowOf(facts: NodesFacts, known: Known): NodeRow {
+  const { node, object, newest, failure } = known;
+  const { revision, result, code } = object?.status ?? {};
+  const isCurrent = revision === newest && (result === "Proved" || result === "Removed");
+  const row = { node, revision, result };
+  if (failure?.code === catalogue.leftBehind[0])
+    return { ...row, reason: undefined, ...failureReason(failure) };
+  if (isCurrent) return { ...row, code, reason: undefined, message: "", since: undefined };
+  const reason = waitReason(facts, known);
+  return { ...row, reason, ...detailOf(reason, known) };
+}
+
+/** The first reason that applies. */
+function waitReason(facts: NodesFacts, known: Known): WaitWord {
+  const { object, pod, newest, node } = known;
+  const { global, controlPlane, now } = facts;
+  const podReason = facts.pods === undefined ? undefined : podReasonOf(pod);
+  if (podReason !== undefined) return podReason;
+  if (object === undefined) return "AgentStarting";
+  const { spec, status } = object;
+  const isRelease = withdrawing.has(conditionOf(global?.status, "Ready")?.reason ?? "");
+  const isAsked = spec.revision === newest && spec.attempt > 0;
+  const isAnswered = status?.revision === newest && (isRelease || status.attempt === spec.attempt);
+  if (isAnswered && status.result === "Failed") return "Failed";
+  if (isAnswered && status.result === "Refused") return "Unfit";
+  if (isAsked && !isAnswered)
+    return Math.abs(now / 1000 - spec.attempt) <= usualTime(global) ? "AtWork" : "Silent";
+  if (isRelease) return "AtWork";
+  const listed = new Set(global?.status?.nodes?.waiting?.map(({ reason }) => reason));
+  if (controlPlane.has(node) && listed.has("ControlPlaneAtWork")) return "ControlPlaneAtWork";
+  return unaskedReasons.find((reason) => listed.has(reason)) ?? "NoPlace";
+}
+
+function podReasonOf(pod: V1Pod | undefined): WaitWord | undefined {
+  if (pod === undefined) return "NoAgentPod";
+  const isRunning = agentOf(pod)?.state?.running !== undefined;
+  if (!isRunning || pod.metadata?.deletionTimestamp !== undefined) return "AgentStarting";
+  return isUnreachable(pod) ? "Unreachable" : undefined;
+}
+
+/** Reasons for which a node is not asked. The first ones hold for all nodes. */
+const unaskedReasons = ["PolicyMissing", "Paused", "Halted", "OtherMode"] as const;
+
+/** Reasons of Ready while the nodes remove the entries. They do so without being asked. */
+const withdrawing: ReadonlySet<string> = new Set<ReconcilingReason | "NodesAwaited" | "Overdue">([
+  "Withdrawing",
+  "NodesAwaited",
+  "Overdue",
+]);
+
+function usualTime(global: GlobalPullSecret | undefined): number {
+  const { mode = "Restart", credentialProvider } = global?.spec?.delivery ?? {};
+  const { scope = "All" } = credentialProvider ?? {};
+  const probation = stepSeconds(global?.spec?.rollout?.probation) - restartSeconds;
+  return usualSeconds(publishedMode({ mode, scope }), probation);
+}
 
 /**
- * The reason if the kubelet does not report. The Node's condition Ready is then Unknown. If we have
- * not read the Node, we use the pod: all containers are ready, but the pod is not, because
- * Kubernetes' node controller changes only the pod's condition Ready.
+ * True if the kubelet does not answer. Kubernetes' node controller then changes only the pod's
+ * condition Ready.
  */
-function awayReason({ status }: V1Pod, node: V1Node | undefined): Reason | undefined {
-  const ofNode = conditionOf(node?.status, "Ready");
-  const ofPod = conditionOf(status, "Ready");
-  const isLost = node === undefined && conditionOf(status, "ContainersReady")?.status === "True";
-  const condition = ofNode?.status === "Unknown" ? ofNode : isLost ? ofPod : undefined;
-  if (condition === undefined) return undefined;
-  const since = condition.lastTransitionTime as string | Date | undefined;
-  return withAdvice(nodeCodes.away[0], since === undefined ? undefined : String(since));
+const isUnreachable = ({ status }: V1Pod): boolean =>
+  conditionOf(status, "Ready")?.status !== "True" &&
+  conditionOf(status, "ContainersReady")?.status === "True";
+
+/** Why a node needs help. */
+type Detail = Pick<NodeRow, "code" | "message" | "since">;
+
+const noDetail: Detail = { code: undefined, message: "", since: undefined };
+
+function detailOf(reason: WaitWord, { object, pod, failure }: Known): Detail {
+  if (reason === "Failed" || reason === "Unfit") {
+    const { code, message = "", since } = object?.status ?? {};
+    return withNext({ code, message, since });
+  }
+  const ready = conditionOf(pod?.status, "Ready");
+  if (reason === "Unreachable") {
+    const since = ready?.lastTransitionTime;
+    return ofKind("away", since === undefined ? undefined : String(since));
+  }
+  if (reason === "AgentStarting") return startDetail(pod) ?? noDetail;
+  if (reason === "Silent") return ofKind("silent", attemptTime(object));
+  return failure === undefined ? noDetail : failureReason(failure);
 }
 
-function endReason({ status }: V1Pod): Reason | undefined {
-  const message = terminationMessage(status);
-  return message === "" ? undefined : { code: codeIn(message), message, since: undefined };
+const attemptTime = (object: NodePullSecret | undefined): string | undefined =>
+  object === undefined ? undefined : new Date(object.spec.attempt * 1000).toISOString();
+
+function ofKind(kind: keyof typeof catalogue, since: string | undefined): Detail {
+  const [code, what, next] = catalogue[kind];
+  return { code, message: `${what}; ${next}`, since };
 }
 
 /** Reasons of a container that waits while it is being created. */
@@ -131,61 +178,23 @@ const usual: ReadonlySet<string> = new Set(["ContainerCreating", "PodInitializin
  * Why the kubelet does not start the agent's container, in the kubelet's words, with tokens
  * redacted.
  */
-function startReason({ status }: V1Pod): Reason | undefined {
-  const { reason, message = "" } = agentOf(status)?.state?.waiting ?? {};
+function startDetail(pod: V1Pod | undefined): Detail | undefined {
+  const { reason, message = "" } = (pod && agentOf(pod)?.state?.waiting) ?? {};
   if (reason === undefined || usual.has(reason)) return undefined;
-  const [code, what] = nodeCodes.notStarted;
+  const [code, what] = catalogue.notStarted;
   const why = message === "" ? reason : `${reason}: ${redactTokens(message)}`;
   return { code, message: `${what}: ${why}`, since: undefined };
 }
 
-function probeReason(event: ProbeEvent): Reason | undefined {
-  const code = codeOf(event.message);
-  return code === undefined ? undefined : withAdvice(code, textOfTime(event));
-}
+const failureReason = ({ code, message, since }: NodeFailure): Detail =>
+  withNext({ code, message, since });
 
-function failureReason(failure: NodeFailure | undefined): Reason | undefined {
-  if (failure === undefined) return undefined;
-  const { code, message, since } = failure;
+/** Adds what to do, unless the message contains it. */
+function withNext({ code, message, since }: Detail): Detail {
   const next = code === undefined ? undefined : adviceOn(code)?.next;
   const isWhole = next === undefined || message.includes(next);
   return { code, message: isWhole ? message : `${message}; ${next}`, since };
 }
 
-function withAdvice(code: string, since: string | undefined): Reason {
-  const { what, next } = adviceOn(code) ?? { what: "", next: "" };
-  return { code, message: `${what}; ${next}`, since };
-}
-
-const agentOf = (status: V1Pod["status"]): V1ContainerStatus | undefined =>
+const agentOf = ({ status }: V1Pod) =>
   status?.containerStatuses?.find(({ name }) => name === agentContainer);
-
-/** The termination message of the agent's container, which contains the reason why it has ended. */
-function terminationMessage(status: V1Pod["status"]): string {
-  const agent = agentOf(status);
-  // If the container runs again, the message is outdated, and a newer Event shows why the agent is
-  // not ready.
-  const ended = agent?.state?.terminated ?? (agent?.state?.waiting && agent.lastState?.terminated);
-  return lineOf(ended?.message?.trim() ?? "");
-}
-
-const codeIn = (text: string): string | undefined => /^GPS\d{3}\b/.exec(text)?.[0];
-
-/**
- * The agent's code in the kubelet's Event: `Readiness probe failed: HTTP probe failed with
- * statuscode: 513`.
- */
-function codeOf(message = ""): string | undefined {
-  const status = Number(/statuscode: (5\d\d)/.exec(message)?.[1]);
-  return Object.values(catalogue).find(([code]) => statusOf(code) === status)?.[0];
-}
-
-function latestByPod(events: readonly ProbeEvent[]): ReadonlyMap<string, ProbeEvent> {
-  const sorted = events.toSorted((a, b) => timeOf(a) - timeOf(b));
-  return new Map(sorted.map((event) => [event.involvedObject.uid ?? "", event]));
-}
-
-const textOfTime = ({ series, lastTimestamp, eventTime }: ProbeEvent): string | undefined =>
-  series?.lastObservedTime ?? lastTimestamp ?? eventTime ?? undefined;
-
-const timeOf = (event: ProbeEvent): number => Date.parse(textOfTime(event) ?? "") || 0;

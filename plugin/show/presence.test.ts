@@ -17,6 +17,7 @@ const verdict = (accepted: "True" | "False" | "Unknown", reason: string, more = 
   sources: [{ name: "additional-pull-secret", accepted, reason, message: "why", ...more }],
 });
 const noSource = conditionsOf("nobody", "NoSource", "no source has credentials to apply");
+const leftBehind = conditionsOf("nobody", "NodesLeftBehind", "n7 may keep the entries");
 const withdrawn = (conditions: typeof inForce, generation = 3) =>
   object({
     spec: { managementState: "Withdrawn" },
@@ -181,6 +182,13 @@ const cases: readonly (readonly [
     /NoSource/,
   ],
   [
+    "no source has a Secret, and an earlier withdrawal left nodes behind",
+    reported({ sources: [] }, leftBehind),
+    secret(undefined),
+    "waiting",
+    /NoSource/,
+  ],
+  [
     "no source has a Secret, and the caller is not allowed to get Secrets",
     reported({}, noSource),
     [],
@@ -294,6 +302,13 @@ const deletions: readonly (readonly [
   why: RegExp,
 ])[] = [
   ["no source is left", reported({ sources: [] }, noSource), undefined, "served", /no source has/],
+  [
+    "a node was left behind",
+    reported({ sources: [] }, leftBehind),
+    undefined,
+    "served",
+    /n7 may keep the entries/,
+  ],
   ["other sources are in force", reported({ sources: [] }), undefined, "served", /revision 7/],
   [
     "spec.sources still names the Secret",

@@ -1,4 +1,4 @@
-/** Decides whether a user's latest edit is on every node that can be served. */
+/** Decides whether a user's latest edit is in force on the nodes. */
 import type { ReadyReason } from "#api/reasons.ts";
 import type { GlobalPullSecret, SourceStatus } from "#api/global-pull-secret.ts";
 import { conditionOf } from "#kube/conditions.ts";
@@ -47,7 +47,7 @@ export function judgeServed(
   const judged = present.map((source) => judgePresence(object, source));
   const open =
     judged.find(({ is }) => is === "failed") ?? judged.find(({ is }) => is === "waiting");
-  const isEmpty = !deleted && conditionOf(object.status, "Ready")?.reason === noSource;
+  const isEmpty = !deleted && sourceless.has(conditionOf(object.status, "Ready")?.reason ?? "");
   if (open === undefined && isTrue(object, "Ready") && !isEmpty)
     return { is: "served", why: conditionOf(object.status, "Ready")?.message ?? "" };
   if (open?.is === "failed") return open;
@@ -64,10 +64,15 @@ const empty =
   "NoSource: no source has credentials to apply; create additional-pull-secret, or give --deleted " +
   "if it was deleted";
 const notRead = "is not read by the controller yet";
-const noSource: ReadyReason = "NoSource";
+/** Reasons of Ready when no source has credentials. */
+const sourceless: ReadonlySet<string> = new Set<ReadyReason>(["NoSource", "NodesLeftBehind"]);
 
-/** Reasons of Ready which mean that every reachable node has removed our entries. */
-const givenBack: ReadonlySet<string> = new Set<ReadyReason>(["Withdrawn", "NodesAwaited"]);
+/** Reasons of Ready which mean that every node that answered has removed our entries. */
+const givenBack: ReadonlySet<string> = new Set<ReadyReason>([
+  "Withdrawn",
+  "NodesAwaited",
+  "NodesLeftBehind",
+]);
 
 function judgeWithdrawn(object: GlobalPullSecret): Served {
   const { reason = "", message = "" } = conditionOf(object.status, "Ready") ?? {};

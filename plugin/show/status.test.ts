@@ -26,7 +26,7 @@ const headlines: readonly (readonly [what: string, GlobalPullSecret, line: strin
   [
     "all nodes have the revision",
     object({ status: { conditions: inForce } }),
-    "Ready: revision 7 is on every node that can be served",
+    "Ready: revision 7 is on every node",
   ],
   [
     "a rollout is in progress",
@@ -82,10 +82,10 @@ test("prints a line for each fact that the object reports, with what to do", () 
     lines.join("\n"),
     `Reconciling: 60 of 100 nodes have revision 8
 Revision  7 in force, 8 is being rolled out
-          6 halted (RestartFailed) 5m ago
+          6 halted (NodesFailed) 5m ago
           to try again now: kubectl pull-secret retry
 Nodes     [${"#".repeat(57)}u?x] 97/100
-          97 with the present revision, 1 unfit (u), 1 unreachable (?), 1 failed (x)
+          97 with the present revision; waiting: 1 Failed (x), 1 Unfit (u), 1 Unreachable (?)
           left out: n7, n8
 Sources
   additional-pull-secret  accepted  not on every node yet
@@ -99,14 +99,15 @@ Nodes that need help
   n7  GPS206 /host/kubelet is a link (5m ago)
     nothing changes until you repair it by hand
   n9  GPS334 the node's kubelet does not answer (5m ago)
-    on the node, see systemctl status kubelet and journalctl -u kubelet, and the agent's log with crictl; once the kubelet runs, the node is served again`,
+    on the node, see systemctl status kubelet and journalctl -u kubelet, and the agent's log with crictl; once the kubelet runs, the node is served again
+  and 1 more`,
   );
 });
 
 test("prints no line for unknown values", () => {
   const reported = object({ status: { conditions: inForce, sources: [source("812")] } });
   assert.deepEqual(statusLines(reported, screen), [
-    "Ready: revision 7 is on every node that can be served",
+    "Ready: revision 7 is on every node",
     "Revision  none in force",
     "Sources",
     "  additional-pull-secret  accepted  on the nodes",
@@ -136,7 +137,7 @@ test("counts the nodes that need help but are not listed", () => {
   const { nodes, ...status } = whole.status ?? {};
   assert.ok(nodes);
   const reported = object({ status: { ...status, nodes: { ...nodes, failed: 11 } } });
-  assert.equal(statusLines(reported, screen).at(-1), "  and 10 more");
+  assert.equal(statusLines(reported, screen).at(-1), "  and 11 more");
 });
 
 test("shows when a registry's credential expires, in red if less than an hour is left", () => {

@@ -2,7 +2,7 @@
  * Shows the GlobalPullSecret as lines for people: the credentials in force, their sources, and the
  * nodes that need help.
  */
-import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
+import type { GlobalPullSecret, NodesStatus } from "#api/global-pull-secret.ts";
 import { age, span, columns } from "../terminal/output.ts";
 import { bar, type Paint } from "../terminal/paint.ts";
 import { conditionOf } from "#kube/conditions.ts";
@@ -76,28 +76,38 @@ const widestBar = 60;
 function nodeLines(object: GlobalPullSecret, screen: Screen): string[] {
   const nodes = object.status?.nodes;
   if (nodes === undefined) return [];
-  const { summary, desired, updated, unfit, unreachable, failed } = nodes;
+  const { summary, desired, updated, unfit, unreachable, failed, silent = 0 } = nodes;
   const parts = [
     ["#", updated],
     ["u", unfit],
-    ["?", unreachable],
+    ["?", unreachable + silent],
     ["x", failed],
   ] as const;
   const drawn = bar(parts, desired, Math.max(10, Math.min(widestBar, screen.columns - 20)));
-  const counts = [
-    `${updated} with the present revision`,
-    ...(unfit > 0 ? [`${unfit} unfit (u)`] : []),
-    ...(unreachable > 0 ? [`${unreachable} unreachable (?)`] : []),
-    ...(failed > 0 ? [`${failed} failed (x)`] : []),
-  ];
+  const counts = [`${updated} with the present revision`, waitingText(nodes, letters)];
   const condition = conditionOf(object.status, "NodesLeftOut");
   return [
     `Nodes     ${drawn} ${summary}`,
-    `          ${counts.join(", ")}`,
+    `          ${counts.filter(Boolean).join("; ")}`,
     ...(condition?.status === "True"
       ? [screen.paint.doubt(`          left out: ${condition.message}`)]
       : []),
   ];
+}
+
+/** Reason for which nodes wait → the letter of these nodes in the bar. */
+const letters: Readonly<Record<string, string>> = {
+  Unfit: " (u)",
+  Unreachable: " (?)",
+  Silent: " (?)",
+  Failed: " (x)",
+};
+
+/** `waiting: 2 AtWork, 1 NoPlace`, or empty if no node waits. `after`: reason → a text after it. */
+export function waitingText({ waiting = [] }: NodesStatus, after: typeof letters = {}): string {
+  if (waiting.length === 0) return "";
+  const texts = waiting.map(({ reason, nodes }) => `${nodes} ${reason}${after[reason] ?? ""}`);
+  return `waiting: ${texts.join(", ")}`;
 }
 
 function sourceLines({ status }: GlobalPullSecret): string[] {
@@ -159,8 +169,8 @@ function failureLines({ status }: GlobalPullSecret, { paint, now }: Screen): str
     // An agent's message can already contain the next step.
     return next === undefined || message.includes(next) ? [first] : [first, `    ${next}`];
   });
-  const { failed = 0, unfit = 0 } = status?.nodes ?? {};
-  const all = Math.max(failures.length, failed + unfit);
+  const { failed = 0, silent = 0, unfit = 0, unreachable = 0 } = status?.nodes ?? {};
+  const all = Math.max(failures.length, failed + silent + unfit + unreachable);
   const more = all > failures.length ? [`  and ${all - failures.length} more`] : [];
   return ["Nodes that need help", ...lines, ...more];
 }

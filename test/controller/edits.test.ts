@@ -1,7 +1,9 @@
 /** Other clients edit our objects, or have created objects with our names. */
 import assert from "node:assert/strict";
+import { isDeepStrictEqual } from "node:util";
 import { after, before, test } from "node:test";
 import type { V1DaemonSet, V1Role, V1RoleBinding, V1Secret } from "@kubernetes/client-node";
+import { role } from "#controller/objects/daemonset.ts";
 import { stays, until } from "../cluster/await.ts";
 import { NodesDriver } from "../harness/nodes/drive.ts";
 import * as plane from "./plane.ts";
@@ -66,25 +68,27 @@ const edits: readonly (readonly [
     async () => (await podSpec())?.containers[0]?.image === plane.agentImage,
   ],
   [
-    "the update strategy",
+    "the budget of an upgrade",
     "daemonset",
     {
       spec: { updateStrategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: "90%" } } },
     },
-    async () =>
-      (await on.api.get<V1DaemonSet>(paths.daemonSet))?.spec?.updateStrategy?.type === "OnDelete",
+    async () => {
+      const { spec } = (await on.api.get<V1DaemonSet>(paths.daemonSet)) ?? {};
+      return typeof spec?.updateStrategy?.rollingUpdate?.maxUnavailable === "number";
+    },
   ],
   [
     "minReadySeconds",
     "daemonset",
     { spec: { minReadySeconds: 0 } },
-    async () => (await on.api.get<V1DaemonSet>(paths.daemonSet))?.spec?.minReadySeconds === 3,
+    async () => (await on.api.get<V1DaemonSet>(paths.daemonSet))?.spec?.minReadySeconds === 30,
   ],
   [
     "a right of the agents",
     "role",
     { rules: [{ apiGroups: [""], resources: ["secrets"], verbs: ["get"] }] },
-    async () => ((await on.api.get<V1Role>(paths.role))?.rules ?? []).length === 0,
+    async () => isDeepStrictEqual((await on.api.get<V1Role>(paths.role))?.rules, role.rules),
   ],
   [
     "a subject of the RoleBinding",
@@ -129,6 +133,41 @@ const edits: readonly (readonly [
 ];
 
 const valueOf = async (key: string) => (await on.api.get<V1Secret>(paths.global))?.data?.[key];
+
+test("asks a node again if another client has edited its order, and restarts no kubelet", async () => {
+  const revision = await deployed();
+  const [node] = kubelets.model.nodes;
+  const restarts = node?.restarts.length;
+  await kubectl("patch", "nps", "a", "--type=merge", "-p", '{"spec":{"revision":1}}');
+  await untilReported(revision);
+  assert.equal(node?.restarts.length, restarts);
+});
+
+test("creates a deleted NodePullSecret again, and gets the agent's report again", async () => {
+  const revision = await deployed();
+  const [before] = await plane.nodePullSecrets(on);
+  await kubectl("delete", "nps", "a");
+  await untilReported(revision);
+  const [object] = await plane.nodePullSecrets(on);
+  assert.notEqual(object?.metadata.uid, before?.metadata.uid);
+  assert.deepEqual(
+    object?.metadata.ownerReferences?.map(({ kind, name }) => `${kind} ${name}`),
+    ["Node a"],
+  );
+});
+
+/** Waits until the node's order and its agent's report are about this revision. */
+async function untilReported(revision: number): Promise<void> {
+  const seen = () => plane.nodePullSecrets(on);
+  await until(
+    "the node has reported the revision",
+    async () => {
+      const [{ spec, status } = {}] = await seen();
+      return spec?.revision === revision && status?.revision === revision;
+    },
+    { seen },
+  );
+}
 
 async function isRolledOut(): Promise<boolean> {
   const now = await plane.published(on);

@@ -5,7 +5,7 @@ import { until } from "../cluster/await.ts";
 import { seeded } from "../random.ts";
 import * as plane from "./plane.ts";
 import { content, paths } from "./plane.ts";
-import { kubelets, names, on, running, start, undeclare } from "./rig.ts";
+import { begunAfter, kubelets, names, on, running, start, undeclare } from "./rig.ts";
 
 /**
  * `kills`: the largest number of kills in each phase. A controller is killed 0.7 to 3.7 seconds
@@ -28,12 +28,13 @@ export async function killedAtRandom(context: TestContext, kills: number): Promi
   await disturb(async () =>
     (await plane.eventsOf(on)).some(({ reason }) => reason === "RolledOut"),
   );
-  await plane.untilRolledOut(on, 1);
-  assert.deepEqual(kubelets.order(1).toSorted(), names);
+  const revision = await plane.untilPublished(on, content("one"));
+  await plane.untilRolledOut(on, revision);
+  assert.deepEqual(kubelets.order(revision).toSorted(), names);
   assert.equal(kubelets.mostAtOnce, 1);
   for (const controller of running.splice(0)) await controller[Symbol.asyncDispose]();
   await undeclare();
   await disturb(async () => (await on.api.get(paths.global)) === undefined);
   await plane.untilGone(on);
-  assert.deepEqual(kubelets.order(2).toSorted(), names);
+  assert.deepEqual(begunAfter(revision), names);
 }

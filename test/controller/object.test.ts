@@ -6,16 +6,16 @@ import { stays, until } from "../cluster/await.ts";
 import * as plane from "./plane.ts";
 import { content, paths } from "./plane.ts";
 import {
+  begunAfter,
   kubelets,
   names,
   on,
+  published,
   rig,
   running,
   served,
   start,
-  started,
   undeclare,
-  untilReady,
 } from "./rig.ts";
 import { spacedStatus } from "./spaced-status.ts";
 import { statusOf, steer, untilAvailable, untilCondition } from "./steer.ts";
@@ -65,7 +65,6 @@ test("keeps the previous policy when spec exceeds the installer's limit, even af
     const { metadata, status } = await object();
     return status?.observedGeneration === metadata.generation;
   });
-  await untilReady();
   await steer(on, 6);
   await untilCondition(on, "Stalled", "True", "NotAllowed");
   for (const controller of running.splice(0)) await controller.stop();
@@ -74,17 +73,15 @@ test("keeps the previous policy when spec exceeds the installer's limit, even af
     other.output().includes("this controller writes"),
   );
   let isHeld = true;
-  kubelets.behaviour = (node, revision) => {
-    const isOther = revision > before && kubelets.order(before + 1)[0] !== node;
-    return isHeld && isOther ? "hangs" : "ready";
-  };
-  await plane.declare(on, content("two"));
+  kubelets.behaviour = (_, revision) =>
+    isHeld && revision > before && begunAfter(before).length > 0 ? "hangs" : "ready";
+  const revision = await published("two");
   // After the first node three nodes are left. For these nodes the previous maxUnavailable of 2
   // still applies.
-  await until("two more nodes have begun", () => started(before + 1) === 3);
-  await stays("no other node begins", () => started(before + 1) === 3, 2000);
+  await until("two more nodes are asked", () => kubelets.atWork === 2);
+  await stays("no other node is asked", () => kubelets.atWork === 2, 2000);
   isHeld = false;
-  await plane.untilRolledOut(on, before + 1);
+  await plane.untilRolledOut(on, revision);
 });
 
 test("reports the Secret's new version as served after only the Secret's metadata was edited", async () => {
@@ -209,7 +206,6 @@ test("corrects a status that another client has written, and then does not write
     return status?.observedGeneration === metadata.generation;
   });
   await untilCondition(on, "Ready", "True", "InForce");
-  await untilReady();
   await untilAvailable(on);
   // The DaemonSet controller's counts can lag, so the last write of status can still be due. The
   // controller writes status once a second.
@@ -241,18 +237,15 @@ test("corrects a status that another client has written, and then does not write
 
 test("applies a new maxUnavailable at once when spec is edited in the middle of a rollout, and begins no node twice", async () => {
   const before = await served(1);
-  const hanging = new Set(names);
-  kubelets.behaviour = (node, revision) =>
-    revision > before && hanging.has(node) ? "hangs" : "ready";
-  await plane.declare(on, content("two"));
-  await until("the canary has begun", () => started(before + 1) === 1);
+  let isHeld = true;
+  kubelets.behaviour = (_, revision) => (isHeld && revision > before ? "hangs" : "ready");
+  const revision = await published("two");
+  await until("the first node is asked", () => kubelets.atWork === 1);
   await steer(on, "100%");
-  const [canary = ""] = kubelets.order(before + 1);
-  hanging.delete(canary);
-  await until("both other nodes have begun, by the new budget", () => started(before + 1) === 3);
-  hanging.clear();
-  await plane.untilRolledOut(on, before + 1);
-  assert.deepEqual(kubelets.order(before + 1).toSorted(), names, "each node once");
+  await until("both other nodes are asked, by the new budget", () => kubelets.atWork === 3);
+  isHeld = false;
+  await plane.untilRolledOut(on, revision);
+  assert.deepEqual(kubelets.order(revision).toSorted(), names, "each node once");
   await untilCondition(on, "Ready", "True", "InForce");
 });
 

@@ -1,6 +1,5 @@
 /** A control plane with three simulated nodes. Each test starts controllers with its own flags. */
 import { after, afterEach, before } from "node:test";
-import { until } from "../cluster/await.ts";
 import { NodesDriver } from "#test/harness/nodes/drive.ts";
 import * as plane from "./plane.ts";
 import { content } from "./plane.ts";
@@ -56,6 +55,12 @@ export async function start(
 export const undeclare = () =>
   on.cluster.kubectl("delete", "secret", "additional-pull-secret", "-n", "kube-system");
 export const started = (revision: number) => kubelets.order(revision).length;
+/** The nodes whose agents have begun with a later revision than this, sorted. */
+export const begunAfter = (revision: number): string[] =>
+  kubelets.starts
+    .filter((start) => start.revision > revision)
+    .map(({ node }) => node)
+    .toSorted();
 /** The nodes of the agents' pods that are not being deleted. */
 export const agents = async (): Promise<string[]> =>
   (await plane.agents(on))
@@ -64,14 +69,14 @@ export const agents = async (): Promise<string[]> =>
 /** The number of nodes without a Ready agent. */
 export const unready = (): number =>
   kubelets.model.nodes.filter(
-    ({ pods }) => !pods.some(({ state, ending }) => !ending && state.ready.is),
+    ({ pods }) => !pods.some(({ state, deletedAt }) => deletedAt === undefined && state.ready.is),
   ).length;
-/**
- * Waits until every agent is Ready. An agent's container proves a revision by its termination
- * message and then starts again, which takes some seconds.
- */
-export const untilReady = () => until("every agent is Ready", () => unready() === 0);
 export const deployed = (word = "one") => plane.deployed(on, content(word));
+/** Declares a content, and waits until it is published. Returns its revision. */
+export async function published(word: string): Promise<number> {
+  await plane.declare(on, content(word));
+  return await plane.untilPublished(on, content(word));
+}
 /**
  * Rolls out the first content to all nodes at once, then starts a controller with this policy and
  * these flags. For tests that begin after a rollout.

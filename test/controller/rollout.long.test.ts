@@ -9,7 +9,7 @@ import { content } from "./plane.ts";
 rig();
 
 test("rolls out each change once, and one content per revision, while two controllers run at once", async () => {
-  await served(1);
+  const first = await served(1);
   await start(1);
   const contents = new Map<number, Set<string>>();
   for (const word of ["two", "three"]) {
@@ -24,7 +24,7 @@ test("rolls out each change once, and one content per revision, while two contro
   const last = (await plane.published(on))?.revision ?? 0;
   await plane.untilRolledOut(on, last);
   assert.ok([...contents.values()].every((documents) => documents.size === 1));
-  for (let revision = 1; revision <= last; revision++) assert.ok(started(revision) <= names.length);
+  for (const revision of [first, ...contents.keys()]) assert.ok(started(revision) <= names.length);
   assert.equal(kubelets.mostAtOnce, 1);
   assert.equal(
     (await plane.eventsOf(on)).filter(

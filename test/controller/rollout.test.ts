@@ -6,67 +6,86 @@ import { stays, until } from "../cluster/await.ts";
 import { killedAtRandom } from "./killed.ts";
 import * as plane from "./plane.ts";
 import {
+  begunAfter,
   deployed,
   kubelets,
   names,
   on,
+  published,
   rig,
   running,
   served,
   start,
   started,
+  undeclare,
   unready,
-  untilReady,
 } from "./rig.ts";
 import { content } from "./plane.ts";
+import { untilCondition } from "./steer.ts";
 
 rig();
 
+const maxUnavailableOf = (daemonSet: V1DaemonSet | undefined) =>
+  daemonSet?.spec?.updateStrategy?.rollingUpdate?.maxUnavailable;
+const podHashes = () => kubelets.model.nodes.flatMap(({ pods }) => pods.map(({ hash }) => hash));
+/** The nodes that have this content. */
+const servedBy = (word: string) =>
+  kubelets.model.nodes.filter(({ applied }) => applied === content(word));
+/** The nodes that are asked for this revision, also those whose agents have not begun. */
+const askedFor = (revision: number) =>
+  kubelets.model.nodes.filter(({ order }) => order?.revision === revision);
 const uids = async () =>
   (await plane.agents(on)).map(({ metadata }) => metadata?.uid ?? "").toSorted();
 
-test("grants the first revision to one node, and after this node's proof to the other nodes one by one", async () => {
+test("asks one node first, and the other nodes one by one with a budget of 1", async () => {
   await start(1);
-  await deployed();
-  assert.deepEqual(kubelets.order(1).toSorted(), names);
+  const revision = await deployed();
+  assert.deepEqual(kubelets.order(revision).toSorted(), names);
   assert.equal(kubelets.mostAtOnce, 1);
-  const [canary] = kubelets.order(1);
-  const proved = (await plane.agents(on)).flatMap(({ spec, status }) =>
-    status?.containerStatuses?.[0]?.lastState?.terminated ? [spec?.nodeName] : [],
-  );
-  assert.deepEqual(proved, [canary], "only the canary ends its container to prove the revision");
 });
 
-test("grants a revision to several nodes at once after the canary's proof, and replaces no pod", async () => {
+test("asks several nodes at once after the first node's proof, and replaces no pod", async () => {
   const before = await served("60%");
   const pods = await uids();
   let alone = 0;
   kubelets.behaviour = (_, revision) => {
-    if (revision === before + 1 && started(revision) === 1)
+    if (revision > before && begunAfter(before).length === 1)
       alone = Math.max(alone, kubelets.atWork);
     return "ready";
   };
-  await plane.declare(on, content("two"));
-  await plane.untilRolledOut(on, before + 1);
+  const revision = await published("two");
+  await plane.untilRolledOut(on, revision);
   assert.ok(alone <= 1);
   assert.ok(kubelets.mostAtOnce <= 2);
   assert.deepEqual(await uids(), pods);
 });
 
-test("delivers the last of several quick changes, and never rolls out two revisions at once", async () => {
+test("publishes each of several quick changes at once, and keeps to the budget", async () => {
   await served(1);
-  for (const word of ["two", "three", "four", "five"]) await plane.declare(on, content(word));
-  // The controller publishes "five" only after "two" is on all three nodes, one after another.
-  const last = await plane.untilPublished(on, content("five"), 60_000);
+  for (const word of ["two", "three", "four"]) await plane.declare(on, content(word));
+  const last = await plane.untilPublished(on, content("four"));
   await plane.untilRolledOut(on, last);
-  assert.ok(last <= 3, `${last} revisions`);
+  assert.ok(kubelets.model.nodes.every(({ applied }) => applied === content("four")));
   assert.equal(kubelets.mostAtOnce, 1);
 });
 
+test("reports a source that changes too often, with its writer, and publishes its seventh content later", async () => {
+  await start("100%");
+  for (let count = 1; count <= 6; count += 1) await published(`word-${count}`);
+  await plane.declare(on, content("seventh"));
+  const { message } = await plane.untilEvent(on, "SourceFlapping");
+  assert.match(message, /additional-pull-secret \(test\)/);
+  await untilCondition(on, "Reconciling", "True", "SourceFlapping");
+  assert.equal((await plane.published(on))?.document, content("word-6"));
+  await undeclare();
+  await plane.untilGone(on);
+  assert.ok(kubelets.model.nodes.every(({ applied }) => applied === undefined));
+});
+
 test("repairs an edit of global-pull-secret within seconds in the middle of a rollout", async () => {
-  const before = await served(1);
-  await plane.declare(on, content("two"));
-  await until("the rollout is at its first node", () => started(before + 1) === 1);
+  await served(1);
+  const revision = await published("two");
+  await until("the rollout is at its first node", () => started(revision) === 1);
   const data = { ".dockerconfigjson": Buffer.from(content("evil")).toString("base64") };
   const patch = JSON.stringify({ data });
   await on.cluster.kubectl(
@@ -84,19 +103,19 @@ test("repairs an edit of global-pull-secret within seconds in the middle of a ro
   assert.ok(kubelets.model.nodes.every(({ applied }) => applied === content("two")));
 });
 
-test("gives a node that joins during the canary's probation the served content first, and later the newest content", async () => {
+test("gives a joining node the served content while nothing newer is proved, and later the newest content", async () => {
   const before = await served(1);
   let isHeld = true;
-  kubelets.behaviour = (_, revision) => (isHeld && revision === before + 1 ? "hangs" : "ready");
-  await plane.declare(on, content("two"));
-  await until("the canary has its grant", () => started(before + 1) === 1);
+  kubelets.behaviour = (_, revision) => (isHeld && revision > before ? "hangs" : "ready");
+  const revision = await published("two");
+  await until("the first node is asked", () => askedFor(revision).length === 1);
   await kubelets.add("late");
   const late = () => kubelets.model.nodes.find(({ name }) => name === "late");
   await until(
     "the joining node has the content served before",
     () => late()?.applied === content("one"),
   );
-  assert.equal(started(before + 1), 1);
+  assert.equal(askedFor(revision).length, 1);
   isHeld = false;
   await until("the joining node has the newest content", () => late()?.applied === content("two"), {
     timeout: 60_000,
@@ -106,88 +125,82 @@ test("gives a node that joins during the canary's probation the served content f
 test("finishes a rollout and a withdrawal when the controller is killed at random moments", (context) =>
   killedAtRandom(context, 2));
 
-async function rested() {
-  await untilReady();
-  return uids();
-}
-
-/**
- * The largest number of nodes without a Ready agent while maxUnavailable is 1: one pod is being
- * replaced, and one new pod has not applied its grant yet.
- */
-const mostUnready = 2;
-
-/**
- * Waits until every agent's pod is replaced. Returns the largest number of nodes that had no Ready
- * agent at the same time.
- */
-async function replaced(before: readonly string[]): Promise<number> {
+/** Waits until every agent's pod is replaced. Never more than one node is without a Ready agent. */
+async function untilReplaced(before: readonly string[]): Promise<void> {
   let most = 0;
-  await until("every pod was replaced", async () => {
+  const isReplaced = async () => {
     const now = await uids();
     most = Math.max(most, unready());
-    return (
-      unready() === 0 && now.length === names.length && !now.some((uid) => before.includes(uid))
-    );
-  });
-  return most;
+    return now.length === names.length && !now.some((uid) => before.includes(uid));
+  };
+  await until("every pod was replaced", isReplaced, { timeout: 240_000 });
+  assert.ok(most <= 1, `${most} nodes without a Ready agent`);
 }
 
-test("replaces pods within maxUnavailable and restarts no kubelet when the agent is upgraded", async () => {
-  const revision = await served(1);
-  const before = await rested();
-  const restarts = () => kubelets.model.nodes.map((node) => node.restarts.length);
-  const former = restarts();
-  await start(1, "--agent-requests", "memory=33Mi");
-  // Stops the first controller, which then releases the Lease.
+const restarts = () => kubelets.model.nodes.map((node) => node.restarts.length);
+
+/** Starts a controller with these flags, and stops the first one, which then releases the Lease. */
+async function replaceController(...flags: readonly string[]): Promise<void> {
+  await start(1, ...flags);
   const [first] = running.splice(0, 1);
   await first?.stop();
-  assert.ok((await replaced(before)) <= mostUnready);
+}
+
+test("upgrades the agents one after another, and restarts no kubelet", async () => {
+  const revision = await served(1);
+  const [before, former] = [await uids(), restarts()];
+  await replaceController("--agent-requests", "memory=33Mi");
+  await untilReplaced(before);
   assert.deepEqual(restarts(), former);
   assert.equal((await plane.published(on))?.revision, revision);
+});
+
+test("stops an upgrade at one pod if the new agent dies, and delivers content meanwhile", async () => {
+  await served(1);
+  const [before, hashes] = [await uids(), new Set(podHashes())];
+  kubelets.model.behaviour = (_, { hash }) => (hashes.has(hash) ? "ready" : "crashes");
+  await replaceController("--agent-requests", "memory=33Mi");
+  await until("the first new agent has died", () => unready() === 1, { timeout: 60_000 });
+  await plane.declare(on, content("two"));
+  const isStopped = async () => (await uids()).filter((uid) => !before.includes(uid)).length <= 1;
+  await stays("no other pod is replaced", isStopped, 60_000);
+  await until("all other nodes have the content", () => servedBy("two").length >= 2);
 });
 
 test("removes a label and a node selector when the installer no longer sets them, and restarts no kubelet", async () => {
   const account = ["serviceaccount/global-pull-secret-controller", "-n", "kube-system"];
   const label = "globalpullsecret.io/agent-label";
   await on.cluster.kubectl("annotate", ...account, "--overwrite", `${label}=team=a`);
-  await served(1, "--agent-label=team=a", "--agent-node-selector=pool!=gpu");
+  await start("100%", "--agent-label=team=a", "--agent-node-selector=pool!=gpu");
+  await deployed();
   const isLabelled = ({ metadata }: V1Pod) => metadata?.labels?.["team"] === "a";
-  await until("every pod has the label", async () => {
-    const pods = await plane.agents(on);
-    return pods.length === names.length && pods.every(isLabelled);
-  });
-  const before = await rested();
-  const restarts = () => kubelets.model.nodes.map((node) => node.restarts.length);
-  const former = restarts();
+  assert.ok((await plane.agents(on)).every(isLabelled));
+  const [before, former] = [await uids(), restarts()];
   await on.cluster.kubectl("annotate", ...account, `${label}-`);
-  await start(1, "--agent-node-selector=");
-  // Stops the first controller, which then releases the Lease.
-  const [first] = running.splice(0, 1);
-  await first?.stop();
-  assert.ok((await replaced(before)) <= mostUnready);
+  await replaceController("--agent-node-selector=");
+  await untilReplaced(before);
   assert.ok(!(await plane.agents(on)).some(isLabelled));
   assert.deepEqual(restarts(), former);
   const live = async () => await on.api.get<V1DaemonSet>(plane.paths.daemonSet);
-  const { metadata, spec } = (await live()) ?? {};
+  const { spec } = (await live()) ?? {};
   assert.equal(spec?.template.metadata?.labels?.["team"], undefined);
   const { nodeAffinity } = spec?.template.spec?.affinity ?? {};
   assert.equal(nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution, undefined);
+  await until("the budget is 1 again", async () => maxUnavailableOf(await live()) === 1);
+  const generation = (await live())?.metadata?.generation;
   await stays(
     "the DaemonSet is not written again",
-    async () => (await live())?.metadata?.generation === metadata?.generation,
+    async () => (await live())?.metadata?.generation === generation,
     4000,
   );
 });
 
-test("replaces pods within maxUnavailable and restarts no kubelet after kubectl rollout restart", async () => {
+test("lets kubectl rollout restart replace the pods, and restarts no kubelet", async () => {
   await served(1);
-  const before = await rested();
-  const restarts = () => kubelets.model.nodes.map((node) => node.restarts.length);
-  const former = restarts();
+  const [before, former] = [await uids(), restarts()];
   const daemonSet = "daemonset/global-pull-secret-syncer";
   await on.cluster.kubectl("rollout", "restart", daemonSet, "-n", "kube-system");
-  assert.ok((await replaced(before)) <= mostUnready);
+  await untilReplaced(before);
   assert.deepEqual(restarts(), former);
 });
 

@@ -32,6 +32,8 @@ afterEach(async () => {
 
 const content = document({ "quay.io": "robot:one" });
 const kubectl = (...args: string[]) => on.cluster.kubectl(...args);
+const untilRolledOut = async () =>
+  plane.untilRolledOut(on, await plane.untilPublished(on, content, 90_000));
 async function start(): Promise<plane.Controller> {
   await steer(on, "100%");
   return (running = plane.startController(on.kubeconfig));
@@ -115,7 +117,7 @@ test("reports within a minute that Pod Security refuses the agents' pods, and co
   assert.match(message, /^GPS320 .*2 nodes without an agent.*kubectl describe daemonset/);
   await untilCondition(on, "Stalled", "True", "PodsRefused");
   await kubectl("label", "namespace", "kube-system", "pod-security.kubernetes.io/enforce-");
-  await plane.untilRolledOut(on, 1, 180_000);
+  await untilRolledOut();
   await untilCondition(on, "Ready", "True", "InForce");
 });
 
@@ -129,7 +131,7 @@ test("reports the message of an admission policy that denies the DaemonSet", asy
   } finally {
     await allow();
   }
-  await plane.untilRolledOut(on, 1, 120_000);
+  await untilRolledOut();
 });
 
 test("when the API server refuses Events, delivers credentials and reports the rollout in status and log", async () => {
@@ -181,5 +183,5 @@ test("on OpenShift, deploys nothing and reports this, until OpenShift's API grou
     (await on.api.get<V1DaemonSet>(paths.daemonSet)) === undefined;
   await stays("nothing is deployed", absent, 3000);
   await kubectl("delete", "crd", `machineconfigs.${group}`);
-  await plane.untilRolledOut(on, 1, 90_000);
+  await untilRolledOut();
 });

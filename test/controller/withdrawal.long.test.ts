@@ -7,8 +7,9 @@ import { test } from "node:test";
 import { stays, until } from "../cluster/await.ts";
 import * as plane from "./plane.ts";
 import { content, paths } from "./plane.ts";
-import { allowSeconds } from "./steer.ts";
+import { allowSeconds, untilCondition } from "./steer.ts";
 import {
+  begunAfter,
   deployed,
   kubelets,
   on,
@@ -17,27 +18,17 @@ import {
   served,
   start,
   undeclare,
-  untilReady,
 } from "./rig.ts";
 
 rig();
 
-/**
- * Ends the node once its agent is Ready. If a container is down when its node dies, no condition of
- * the pod changes, and the controller notices the node only when its grant is late.
- */
-async function dieReady(node: string): Promise<void> {
-  await untilReady();
-  await kubelets.die(node);
-}
-
 test("keeps no credential in the cluster while it waits for an absent node, and cleans the node when the node returns", async () => {
   const revision = await served(1);
-  await dieReady("c");
+  await kubelets.die("c");
   await undeclare();
   const { message } = await plane.untilEvent(on, "NodesAwaited", "c", 150_000);
   assert.match(message, /1 node away may hold the entries.*: c;/);
-  assert.deepEqual(kubelets.order(revision + 1).toSorted(), ["a", "b"]);
+  assert.deepEqual(begunAfter(revision), ["a", "b"]);
   const secrets = await on.cluster.kubectl("get", "secrets", "-n", "kube-system", "-o", "json");
   assert.ok(!secrets.includes(Buffer.from(content("one")).toString("base64")));
   // The next controller continues to wait, because it recognizes the unfinished removal from the
@@ -50,28 +41,32 @@ test("keeps no credential in the cluster while it waits for an absent node, and 
     async () => (await on.api.get(paths.daemonSet)) !== undefined,
     5000,
   );
-  assert.ok(!kubelets.order(revision + 1).includes("c"));
+  assert.ok(!begunAfter(revision).includes("c"));
   await kubelets.revive("c");
   await plane.untilGone(on, 150_000);
-  assert.ok(kubelets.order(revision + 1).includes("c"));
+  assert.ok(begunAfter(revision).includes("c"));
 });
 
-test("stops waiting for an absent node after spec.withdrawal.forgetAfter, and names the node", async () => {
+test("stops waiting for an absent node after forgetAfter, and names the node until its object is deleted", async () => {
   await allowSeconds(on);
   await start({ rollout: { maxUnavailable: 1 }, withdrawal: { forgetAfter: "8s" } });
   await deployed();
-  await dieReady("c");
+  await kubelets.die("c");
   await undeclare();
-  await plane.untilEvent(on, "NodesLeftBehind", "c", 150_000);
   await plane.untilGone(on);
-  await kubelets.revive("c");
+  const condition = await untilCondition(on, "NodesLeftOut", "True", "NodesLeftBehind");
+  assert.equal(condition.message, "c");
+  const [object, ...others] = await plane.nodePullSecrets(on);
+  assert.deepEqual([object?.metadata.name, others], ["c", []]);
+  await on.cluster.kubectl("delete", "nps", "c", "-n", "kube-system");
+  await untilCondition(on, "NodesLeftOut", "False");
 });
 
 test("stops waiting for an absent node when its Node object is deleted", async () => {
   await kubelets.add("gone");
   await start("100%");
   await deployed();
-  await dieReady("gone");
+  await kubelets.die("gone");
   await undeclare();
   await plane.untilEvent(on, "NodesAwaited", "gone", 150_000);
   await kubelets.remove("gone");
@@ -81,10 +76,10 @@ test("stops waiting for an absent node when its Node object is deleted", async (
 test("rolls out to all nodes, one at a time, when the Secret is created again during the wait for an absent node", async () => {
   await start(1);
   const revision = await deployed();
-  await dieReady("c");
+  await kubelets.die("c");
   await undeclare();
   await plane.untilEvent(on, "NodesAwaited", "c", 150_000);
-  assert.deepEqual(kubelets.order(revision + 1).toSorted(), ["a", "b"]);
+  assert.deepEqual(begunAfter(revision), ["a", "b"]);
   kubelets.mostAtOnce = 0;
   await plane.declare(on, content("again"));
   const next = await plane.untilPublished(on, content("again"));

@@ -8,65 +8,53 @@ import { until } from "../cluster/await.ts";
 import * as plane from "./plane.ts";
 import { content, paths } from "./plane.ts";
 import { allowSeconds } from "./steer.ts";
-import {
-  agents,
-  deployed,
-  kubelets,
-  names,
-  on,
-  rig,
-  served,
-  start,
-  started,
-  undeclare,
-} from "./rig.ts";
+import { agents, begunAfter, kubelets, names, on, rig, served, start, undeclare } from "./rig.ts";
 
 rig();
 
-test("waits for a node that is Ready but has not confirmed the removal, and names the node", async () => {
-  await allowSeconds(on);
-  await start({ rollout: { maxUnavailable: "100%" }, withdrawal: { deadline: "5s" } });
-  const revision = await deployed();
-  kubelets.behaviour = (node) => (node === "b" ? "wordless" : "ready");
+test("removes the entries from all nodes at once, whatever the budget, and deletes the nodes' objects", async () => {
+  const revision = await served(1);
   await undeclare();
-  await plane.untilEvent(on, "RemovalOverdue", "waiting for b;", 150_000);
-  assert.ok(kubelets.order(revision + 1).includes("b"));
-  assert.notEqual(await on.api.get(paths.daemonSet), undefined);
-  kubelets.behaviour = () => "ready";
-  await on.cluster.kubectl(
-    "delete",
-    "pods",
-    "-n",
-    "kube-system",
-    "-l",
-    "name=global-pull-secret-syncer",
-  );
-  await plane.untilGone(on, 150_000);
+  await until("every node has removed the entries", () => begunAfter(revision).length === 3, {
+    timeout: 10_000,
+  });
+  await plane.untilGone(on);
+  assert.deepEqual(begunAfter(revision), names);
+  assert.deepEqual(await plane.nodePullSecrets(on), []);
+});
+
+test("removes the entries of nodes whose files another program has just replaced", async () => {
+  await served(1);
+  for (const node of kubelets.model.nodes) kubelets.model.overwrite(node);
+  await undeclare();
+  await plane.untilGone(on);
+  assert.ok(kubelets.model.nodes.every(({ applied }) => applied === undefined));
 });
 
 test("rolls out the new Secret when it is created in the middle of a withdrawal", async () => {
   const revision = await served(1);
+  kubelets.behaviour = (node) => (node === "b" ? "hangs" : "ready");
   await undeclare();
-  await until("the withdrawal has begun", () => started(revision + 1) > 0);
+  await until("the withdrawal has begun", () => begunAfter(revision).length === 2);
   await plane.declare(on, content("again"));
-  await plane.untilRolledOut(on, revision + 2);
-  assert.equal((await plane.published(on))?.document, content("again"));
+  kubelets.behaviour = () => "ready";
+  await plane.untilRolledOut(on, await plane.untilPublished(on, content("again")));
 });
 
-test("reports an overdue removal in an Event, with a command that finishes the removal", async () => {
+test("reports an overdue removal in an Event that names the node, with a command that finishes the removal", async () => {
   await allowSeconds(on);
-  const settings = { rollout: { maxUnavailable: 1 }, withdrawal: { deadline: "5s" } };
-  const revision = await served(settings);
-  kubelets.behaviour = (node, of) => (of > revision && node === "a" ? "hangs" : "ready");
+  await served({ rollout: { maxUnavailable: 1 }, withdrawal: { deadline: "5s" } });
+  kubelets.behaviour = (node) => (node === "a" ? "hangs" : "ready");
   await undeclare();
   const { message } = await plane.untilEvent(on, "RemovalOverdue", "waiting for a", 150_000);
+  assert.notEqual(await on.api.get(paths.daemonSet), undefined);
   // A link to the code's page follows the command.
   const [, command = ""] = /to finish without them: kubectl (.*) \[[^\]]+\]$/.exec(message) ?? [];
   await on.cluster.kubectl(...command.split(" "));
   await plane.untilGone(on);
 });
 
-test("deletes all objects at once if no node ever had a grant", async () => {
+test("deletes all objects at once if no agent ever started", async () => {
   await start();
   kubelets.behaviour = () => "never starts";
   await plane.declare(on, content("one"));
@@ -76,5 +64,5 @@ test("deletes all objects at once if no node ever had a grant", async () => {
   );
   await undeclare();
   await plane.untilGone(on, 15_000);
-  assert.equal(started(1) + started(2), 0);
+  assert.deepEqual(kubelets.starts, []);
 });

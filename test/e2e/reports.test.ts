@@ -5,10 +5,11 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import * as names from "#contract/names.ts";
-import { until } from "../cluster/await.ts";
+import { stays, until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
+import { buildImage } from "../cluster/kit/image.ts";
 import type { Node } from "../cluster/node.ts";
-import { allAtOnce, auths, hostFirst, nodeObject } from "./nodes.ts";
+import { agents, allAtOnce, auths, hostFirst, nodeObject } from "./nodes.ts";
 import * as product from "./product.ts";
 
 let cluster: Cluster;
@@ -90,27 +91,18 @@ test("H4: serves a node that joins while the controller is killed", async () => 
 });
 
 test("stops an upgrade at the first node if the new agents end after ten seconds", async () => {
-  const deployment = ["deployment/global-pull-secret-controller", "-n", names.namespace] as const;
-  // The agents end, because the kernel ends a process that uses more memory than this limit.
-  const path = "/spec/template/spec/containers/0/args";
-  const limit = "--agent-limits=memory=12Mi";
-  const patch = [{ op: "add", path, value: [limit] }];
-  await cluster.kubectl("patch", ...deployment, "--type=json", "-p", JSON.stringify(patch));
-  const template = async () => {
-    type DaemonSet = { status: { updatedNumberScheduled?: number; numberReady: number } };
-    return await cluster.get<DaemonSet>("daemonset", names.agentName, "-n", names.namespace);
-  };
-  await until("one agent is replaced", async () => {
-    const { updatedNumberScheduled } = (await template())?.status ?? {};
-    return updatedNumberScheduled === 1;
+  const image = await buildImage(cluster, {
+    tag: "ends",
+    agentLine: "setTimeout(() => process.exit(1), 10_000);\n",
   });
-  const begun = Date.now();
-  await until(
-    "a minute has passed, in which no second agent is replaced",
-    async () => {
-      assert.ok(((await template())?.status.updatedNumberScheduled ?? 0) <= 1);
-      return Date.now() - begun > 60_000;
-    },
-    { timeout: 120_000, every: 1000 },
-  );
+  const before = (await agents(cluster))[0]?.spec.containers[0]?.image;
+  await product.installProduct(cluster, { image, settings: allAtOnce });
+  type DaemonSet = { status: { updatedNumberScheduled?: number } };
+  const updated = async () =>
+    (await cluster.get<DaemonSet>("daemonset", names.agentName, "-n", names.namespace))?.status
+      .updatedNumberScheduled ?? 0;
+  const isReplaced = async () =>
+    (await agents(cluster)).some(({ spec }) => spec.containers[0]?.image !== before);
+  await until("the first agent is replaced", isReplaced, { timeout: 120_000 });
+  await stays("no second agent is replaced", async () => (await updated()) <= 1, 70_000, 1000);
 });

@@ -89,13 +89,13 @@ export async function play(stage: Stage): Promise<Chapter[]> {
   await teller.chapter("install");
 
   await teller.declare(first);
-  await teller.untilInForce(1);
+  await teller.untilInForce(first);
   await teller.untilEvent("RolledOut");
   await teller.shown(nodeNames.length);
   await teller.chapter("create");
 
   await teller.declare(rotated);
-  await teller.untilInForce(2);
+  const revision = await teller.untilInForce(rotated);
   await teller.untilEvent("RolledOut");
   await teller.chapter("rotate");
 
@@ -108,12 +108,12 @@ export async function play(stage: Stage): Promise<Chapter[]> {
   await teller.chapter("refuse");
 
   await teller.steer(1);
-  nodes.behaviour = (_, revision) =>
-    revision === 3 ? "GPS218 the kubelet did not start" : "ready";
+  nodes.behaviour = (_, asked) => (asked > revision ? "GPS218 the kubelet did not start" : "ready");
   await teller.declare(failing);
   await teller.untilStalled("Halted");
   await teller.untilEvent("RolloutHalted");
-  assert.equal(nodes.order(3).length, 1, "nodes that were given the content that fails");
+  const failed = nodes.starts.filter((start) => start.revision > revision);
+  assert.equal(failed.length, 1, "nodes that were asked to take the content that fails");
   await teller.chapter("halt");
 
   const secret = await stage.admin.get<V1Secret>(additional);
@@ -203,14 +203,20 @@ class Teller {
     );
   }
 
-  /** Waits until this revision is on every node. */
-  async untilInForce(revision: number): Promise<void> {
+  /** Waits until this document is on every node. Returns its revision. */
+  async untilInForce(document: string): Promise<number> {
+    const revision = await until(`${document} is published`, async () => {
+      const { data } = (await this.#stage.admin.get<V1Secret>(owned.global)) ?? {};
+      const text = (key: string) => Buffer.from(data?.[key] ?? "", "base64").toString();
+      return text(secretKeys.document) === document && Number(text(secretKeys.revision));
+    });
     await until(
       `revision ${revision} is in force`,
       async () => (await this.#status()).revision?.inForce === revision,
       { seen: () => this.#status() },
     );
     await this.untilReady("InForce");
+    return revision;
   }
 
   /** Waits for the first new Event of this reason, and returns its message. */
@@ -226,11 +232,8 @@ class Teller {
   /** Runs the three commands of the README, and checks that they show this many agents. */
   async shown(count: number): Promise<void> {
     const { admin } = this.#stage;
-    // Waits, because an agent that has written its termination message starts again.
-    await until("every agent is available", async () => {
-      const { status } = (await admin.get<V1DaemonSet>(owned.daemonSet)) ?? {};
-      return status?.numberAvailable === count;
-    });
+    const { status } = (await admin.get<V1DaemonSet>(owned.daemonSet)) ?? {};
+    assert.equal(status?.numberReady, count);
     const secret = await admin.get<V1Secret>(owned.global);
     const document = Buffer.from(secret?.data?.[secretKeys.document] ?? "", "base64").toString();
     assert.equal(document, first);
@@ -340,16 +343,17 @@ function inOrder(writes: readonly string[]): string[] {
 function described({ verb, resource, name, query, status }: Write): string {
   const { fieldManager: manager = fieldManager } = query;
   const suffix = manager.slice(fieldManager.length);
-  if (resource === "pods") return `${verb} pods: ${status}`;
+  if (resource.endsWith("/nodepullsecrets")) return `${verb} nodepullsecrets: ${status}`;
   return `${verb} ${resource}/${name}${suffix === "" ? "" : ` as ${suffix.slice(1)}`}: ${status}`;
 }
 
 /**
- * Removes the parts of a message that differ between runs, which are times and the name of the
- * first node.
+ * Removes the parts of a message that differ between runs, which are times, revisions, and the name
+ * of the first node.
  */
 const steady = (message: string): string =>
   message
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "TIME")
     .replaceAll(/\b\d+ s\b/g, "N s")
+    .replaceAll(/\brevision \d+\b/g, "revision N")
     .replaceAll(/\bnode-[ab]\b/g, "NODE");

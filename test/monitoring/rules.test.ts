@@ -27,7 +27,7 @@ const [well, wrong] = [5, 200];
 const special: Readonly<Record<string, readonly [series: string, values: string]>> = {
   GlobalPullSecretNoLeader: ["leader", `1x${well} 0x${wrong} 1x100`],
   GlobalPullSecretRolloutSlow: ["rolled_out", `1x${well} 0x${wrong} 1x100`],
-  GlobalPullSecretNodesLeftOut: ['nodes{state="excused"}', `0x${well} 1x${wrong} 0x100`],
+  GlobalPullSecretNodesLeftOut: ['nodes{state="Silent"}', `0x${well} 1x${wrong} 0x100`],
   // promtool's time starts in 1970.
   GlobalPullSecretCredentialExpires: [
     'credential_expiry_timestamp_seconds{source="additional"}',

@@ -35,6 +35,7 @@ describe("plays the README's story on a fake API server", () => {
         "patch rbac.authorization.k8s.io/roles/global-pull-secret-syncer: 201",
         "patch rbac.authorization.k8s.io/rolebindings/global-pull-secret-syncer: 201",
         "patch apps/daemonsets/global-pull-secret-syncer: 201",
+        ...nodeNames.map(() => "create nodepullsecrets: 201"),
       ],
     );
   });
@@ -69,7 +70,9 @@ describe("plays the README's story on a fake API server", () => {
     assert.deepEqual(halted.nodes, everywhere(documents.rotated));
     assert.equal(ready(halted), "Ready=False Halted");
     assert.ok(
-      halted.events.some((event) => event.includes("revision 3 failed on 1 node and no other")),
+      halted.events.some((event) =>
+        event.includes("revision N failed on 1 node (NODE), so no further"),
+      ),
     );
   });
 
@@ -83,6 +86,7 @@ describe("plays the README's story on a fake API server", () => {
         "delete rbac.authorization.k8s.io/rolebindings/global-pull-secret-syncer: 200",
         "delete rbac.authorization.k8s.io/roles/global-pull-secret-syncer: 200",
         "delete serviceaccounts/global-pull-secret-syncer: 200",
+        ...nodeNames.map(() => "delete nodepullsecrets: 200"),
         "delete secrets/global-pull-secret: 200",
         "delete secrets/global-pull-secret-state: 200",
       ],

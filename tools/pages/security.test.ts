@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import test from "node:test";
 import type { V1Container } from "@kubernetes/client-node";
-import { daemonSet } from "#controller/objects/daemonset.ts";
+import { daemonSet, role } from "#controller/objects/daemonset.ts";
 import { allModes, deliveryOf, type DeliveryPolicy } from "#controller/policy/policy.ts";
 import { policyWith } from "#controller/policy/policy.fixture.ts";
 
@@ -23,7 +23,7 @@ function table(header: string): string[][] {
 
 const podOf = (delivery: DeliveryPolicy) => {
   const run = { image: "x", imagePullSecrets: [], probationSeconds: 5 };
-  return daemonSet({ ...policyWith().agent, ...run, delivery }).spec?.template.spec;
+  return daemonSet({ ...policyWith().agent, ...run, delivery }, 1).spec?.template.spec;
 };
 const modes = allModes.map((mode) => deliveryOf({ mode }, mode));
 
@@ -104,10 +104,26 @@ test("SECURITY.md describes each container's security context correctly", () => 
     "not `privileged`",
     "SELinux `spc_t`** in every mode",
     "AppArmor Unconfined** in the agent's container, where it has that socket",
-    "no host PID or IPC namespace, no API token",
+    "no host PID or IPC namespace",
     "host's network",
   ])
     assert.ok(page.replaceAll(/\s+/g, " ").includes(words), words);
+});
+
+test("SECURITY.md lists the rights of the agents' Role", () => {
+  const [, text = ""] = page.split("## What an agent's token can do");
+  const rights = role.rules?.map(({ resources, verbs }) => `${resources?.join()}: ${verbs.join()}`);
+  assert.deepEqual(rights, [
+    "secrets: list,watch",
+    "nodepullsecrets: list,watch",
+    "nodepullsecrets/status: patch",
+  ]);
+  for (const words of [
+    "- list and watch the Secret `global-pull-secret`;",
+    "- list and watch all NodePullSecrets:",
+    "- write the status of the NodePullSecret of the token's node.",
+  ])
+    assert.ok(text.includes(words), words);
 });
 
 test("SECURITY.md names every D-Bus call, and every property that the agent reads", () => {

@@ -1,23 +1,24 @@
-/** The agents' pods. */
+/** The agents' pods, and the nodes' objects. */
 import type { V1Pod } from "@kubernetes/client-node";
-import { grantOf } from "#contract/grant.ts";
+import type { NodePullSecret } from "#api/node-pull-secret.ts";
+import { collections } from "#kube/client/paths.ts";
 import type { Plane } from "./start.ts";
 
 export async function agents({ api }: Pick<Plane, "api">): Promise<readonly V1Pod[]> {
   const pods: V1Pod[] = [];
   const labelSelector = "name=global-pull-secret-syncer";
-  const path = "/api/v1/namespaces/kube-system/pods";
-  await api.pages<V1Pod>(path, { labelSelector }, (items) => void pods.push(...items));
+  await api.pages<V1Pod>(collections.pods, { labelSelector }, (items) => void pods.push(...items));
   return pods;
 }
 
-/** Node → the revision of its pod's grant. 0: the grant was revoked. undefined: no grant. */
-export async function grants(plane: Pick<Plane, "api">): Promise<Map<string, number | undefined>> {
-  const pods = await agents(plane);
-  return new Map(
-    pods.map(({ metadata, spec }) => [
-      spec?.nodeName ?? "",
-      grantOf(metadata?.annotations)?.revision,
-    ]),
+export async function nodePullSecrets({
+  api,
+}: Pick<Plane, "api">): Promise<readonly NodePullSecret[]> {
+  const objects: NodePullSecret[] = [];
+  await api.pages<NodePullSecret>(
+    collections.nodePullSecrets,
+    {},
+    (items) => void objects.push(...items),
   );
+  return objects;
 }

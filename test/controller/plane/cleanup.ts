@@ -17,6 +17,7 @@ export async function wipe(plane: Plane): Promise<void> {
     kubectl("delete", "secrets", ...secrets),
     kubectl("delete", "daemonset", syncer, "--cascade=foreground", "--timeout=60s"),
     kubectl("delete", "rolebinding,role,serviceaccount", syncer),
+    kubectl("delete", "nodepullsecrets", "--all"),
   ]);
   await forgetEvents(plane);
 }

@@ -93,7 +93,7 @@ export function hosted(on: () => BothClusters): void {
     "H8: serves the hosted cluster's node with the chart's role Hosted, and uninstalls everything",
     async () => {
       const { management, guest, image } = on();
-      await guest.kubectl("apply", "-k", join(root, "manifests/crds"));
+      await guest.kubectl("apply", "-k", join(root, "manifests/guest"));
       await helmOn(management, ...install, ...imageValues(image));
       await product.steerProduct(guest, {});
       await product.writeAdditional(guest, guest.registry.document("additional"));

@@ -142,4 +142,28 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
     untouched,
     "Set `spec.delivery.mode: Reread`, or leave the node out with `--agent-node-selector`.",
   ],
+  GPS263: [
+    "The agent keeps and repairs what the node has, and reports later. A new node takes the served content from the mounted Secret.",
+    longer(
+      "find out why pods on this node do not reach the API server: its address in the agent's log, network policies, kube-proxy.",
+    ),
+  ],
+  GPS264: [
+    "The agent asks again with the newest token that the kubelet has mounted.",
+    longer("delete the agent's pod. Its next pod gets another token."),
+  ],
+  GPS265: [
+    "The agent asks again. A refusal just after the start of an API server ends by itself.",
+    longer(
+      "check that the controller runs, because it writes the agents' Role, and that the node's name in the token is right: `kubectl describe validatingadmissionpolicy global-pull-secret-nodes`.",
+    ),
+  ],
+  GPS266: [
+    "The agent reports once the controller has created the object.",
+    longer("check that the controller runs."),
+  ],
+  GPS267: [
+    "The agent reports the revision as proved once the kubelet has renewed its Lease.",
+    longer("read `journalctl -u kubelet`: the kubelet runs, but does not reach the API server."),
+  ],
 };

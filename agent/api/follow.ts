@@ -86,6 +86,7 @@ export async function follow(target: Target, options: Options): Promise<void> {
       version ??= await list();
       await watch(version);
     } catch (caught) {
+      if (signal.aborted) return;
       error = caught;
       if (error instanceof Refusal && error.status === 410) version = undefined;
       streak.failed(error);

@@ -59,7 +59,7 @@ export function openReporter(options: Options) {
         accepted(await connection.call("PATCH", path, { status }));
       } catch (caught) {
         error = caught;
-        streak.failed(error);
+        if (!signal.aborted) streak.failed(error);
       }
     }
     streak.ended();

@@ -98,7 +98,7 @@ function onMachine(w: World, m: Machine, kind: string, n: number): void {
 /**
  * Counts a machine whose kubelet the content broke, if its Node is deleted before the controller
  * sees the failure. The controller counts this as a failure only if the node is the canary
- * (docs/inside/decisions/pods-stay.md).
+ * (docs/inside/decisions/one-object-per-node.md).
  */
 function noteVanished({ api, truth }: World, m: Machine): void {
   const pod = api.pods.get(m.name);

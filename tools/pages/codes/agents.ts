@@ -10,14 +10,14 @@ const untouched = general.agent;
 
 export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, you: string]>> = {
   GPS200: ["The agent watches the file and repairs it when another program changes it.", none],
-  GPS201: ["The agent waits until the controller grants the node a revision.", none],
+  GPS201: ["The agent waits until the controller asks the node to take a revision.", none],
   GPS202: [
-    "The agent waits for the kubelet to mount the Secret.",
-    longer("read the Events of the agent's pod."),
+    "The agent waits until the Secret is complete.",
+    longer("read the log of the controller, and the Events of the agent's pod."),
   ],
   GPS203: [
-    "The agent waits for its revision. The kubelet mounts it within 90 s.",
-    longer("look at the kubelet's log. The kubelet cannot read the Secret from the API server."),
+    "The agent waits until it has received the content of the order, or a newer order.",
+    longer("look for GPS263 in the agent's log."),
   ],
   GPS204: [
     "The agent changes nothing until the Secret is correct.",
@@ -52,11 +52,11 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
   GPS216: ["The agent restores the previous `config.json`.", none],
   GPS217: ["The agent restarts the kubelet with the previous file.", none],
   GPS218: [
-    "The agent has restored the previous `config.json`, and the kubelet runs with it. The agent tries the revision again under a new grant, or at the time in the message.",
+    "The agent has restored the previous `config.json`, and the kubelet runs with it. The agent reports Failed, and does not try the revision again for the same order.",
     "Read the kubelet's log (`journalctl -u kubelet`). Correct the Secret or the node, then run `kubectl pull-secret retry`.",
   ],
   GPS219: [
-    "The agent refuses the revision. It tries again under a new grant, or at the time in the message.",
+    "No order has asked the node for this revision: it took the revision when it joined. The agent tries it again for an order, or at the time in the message.",
     "Correct the Secret or the node, then run `kubectl pull-secret retry`.",
   ],
   GPS220: [
@@ -99,11 +99,7 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
     untouched,
     "Install the kubelet's flags, script and configuration as [docs/use/delivery-node.md](../use/delivery-node.md) shows.",
   ],
-  GPS240: [
-    "The agent does everything else, and tries the port again at most every 10 s. Until then its pod is not Ready.",
-    "Stop the other program, or set `--probe-port` [and its annotation](../use/install.md#what-the-controllers-account-may-do).",
-  ],
-  GPS242: ["The agent checks the files whenever the kubelet probes it.", none],
+  GPS242: ["The agent checks the files every 30 s.", none],
   GPS250: [
     "The agent keeps waiting.",
     "Remove our entries from `config.json` on the node. Then delete `global-pull-secret/journal.json.corrupt` beside it.",
@@ -114,18 +110,9 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
     "Run `chmod 600` on the file, unless you want other users to read it.",
   ],
   GPS254: [
-    "The kubelet reads the file again within five minutes. The agent turns Ready after that.",
+    "The kubelet reads the file again within five minutes. The agent reports Proved after that.",
     none,
   ],
-  GPS256: [
-    "The node keeps what it has. The controller publishes the content again under a higher revision number.",
-    none,
-  ],
-  GPS257: [
-    "The agent changes nothing until there is a new grant.",
-    "Read the reason in the message, correct it, then run `kubectl pull-secret retry`.",
-  ],
-  GPS258: ["The agent turns Ready after the kubelet's next probe.", none],
   GPS259: [
     "After three refusals the agent restores the previous `config.json`.",
     "Allow root to restart the unit (polkit, SELinux), or set `spec.delivery.mode: Reread`.",

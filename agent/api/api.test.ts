@@ -176,6 +176,27 @@ for (const [what, line] of Object.entries(lines))
     await until(() => has(api.seen().secret, "8"));
   });
 
+test("reads many large events in one watch", async (t) => {
+  const { server, open, count } = await setUp(t);
+  const api = open();
+  await until(() => server.watched() === 2);
+  for (let revision = 1; revision <= 5; revision += 1) {
+    server.secret({ revision: String(revision), document: "x".repeat(1024 * 1024) });
+    await until(() => has(api.seen().secret, String(revision)));
+  }
+  assert.equal(count("watch", "secret"), 1);
+});
+
+test("keeps two connections, also while requests are refused", async (t) => {
+  const { server, open, pauses } = await setUp(t);
+  server.fail({ status: 403 });
+  open();
+  await until(() => pauses.length > 20);
+  server.heal();
+  await until(() => server.watched() === 2);
+  assert.equal(server.connections(), 2);
+});
+
 test("reads an event that arrives in pieces, and two events that arrive together", async (t) => {
   const { server, open, changes } = await setUp(t);
   const api = open();
@@ -195,13 +216,33 @@ test("reads an event that arrives in pieces, and two events that arrive together
   assert.deepEqual(api.seen().secret, { revision: "ö" });
 });
 
-test("gives up a watch that stays silent, and a request that is not answered", async (t) => {
-  const { server, open, count } = await setUp(t, { silence: { answer: 50, watch: 50 } });
+test("gives up a request that is not answered", async (t) => {
+  const { server, open, count } = await setUp(t, { silence: { answer: 200 } });
   server.fail("silent", ["list"]);
   open();
   await until(() => count("list", "own") > 1 && count("list", "secret") > 1);
   server.heal();
+  await until(() => server.watched() === 2);
+});
+
+test("gives up a watch that stays silent", async (t) => {
+  const { open, count } = await setUp(t, { silence: { watch: 50 } });
+  open();
   await until(() => count("watch", "own") > 1 && count("watch", "secret") > 1);
+});
+
+test("pauses shortly again after a watch that lasted", async (t) => {
+  const { server, open, pauses, clock } = await setUp(t);
+  server.fail("closed");
+  open();
+  await until(() => pauses.length > 20);
+  server.heal();
+  await until(() => server.watched() === 2);
+  clock.now += 10_000;
+  const { length } = pauses;
+  server.endWatches();
+  await until(() => pauses.length >= length + 2);
+  assert.ok(Math.max(...pauses.slice(length)) <= 200);
 });
 
 test("stops all requests and connections at once when it is stopped", async (t) => {

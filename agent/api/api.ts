@@ -149,7 +149,7 @@ export function openApi(options: ApiOptions, timing: Partial<Timing> = {}): Api 
         leaseStreak.ended();
         return renewedAt(lease);
       } catch (error) {
-        if (!signal.aborted) leaseStreak.failed(error);
+        leaseStreak.failed(error);
         return undefined;
       }
     },

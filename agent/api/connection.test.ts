@@ -113,3 +113,18 @@ test("reports the missing object when it is missing for long, and not the missin
     { kind: "objectless", detail: "the NodePullSecret: it does not exist" },
   ]);
 });
+
+test("reports nothing if requests failed before and after a watch that was quiet", async (t) => {
+  const { server, open, clock, troubles, pauses } = await setUp(t);
+  server.fail("closed");
+  open();
+  await until(() => pauses.length > 2);
+  server.heal();
+  await until(() => server.watched() === 2);
+  clock.now = 60_000;
+  server.fail("closed");
+  const { length } = pauses;
+  server.endWatches();
+  await until(() => pauses.length > length + 4);
+  assert.deepEqual(troubles, []);
+});

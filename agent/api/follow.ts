@@ -86,7 +86,6 @@ export async function follow(target: Target, options: Options): Promise<void> {
       version ??= await list();
       await watch(version);
     } catch (caught) {
-      if (signal.aborted) return;
       error = caught;
       if (error instanceof Refusal && error.status === 410) version = undefined;
       streak.failed(error);

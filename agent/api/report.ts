@@ -59,7 +59,7 @@ export function openReporter(options: Options) {
         accepted(await connection.call("PATCH", path, { status }));
       } catch (caught) {
         error = caught;
-        if (!signal.aborted) streak.failed(error);
+        streak.failed(error);
       }
     }
     streak.ended();

@@ -192,6 +192,7 @@ const older = objectOf(orderAt(at, { ...newest, revision: 99 }));
 const refused: NodeFacts = askedNode("n", at, "Refused");
 const times: readonly [condition: string, changes: Partial<Snapshot>, expected: number][] = [
   ["there is something to do", { nodes: nodesOf(1) }, 1],
+  ["only the template must be written", { ...none, template: undefined }, Number.POSITIVE_INFINITY],
   [
     "nothing changes",
     {

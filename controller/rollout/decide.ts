@@ -48,12 +48,18 @@ const isHeld = ({ isPaused, secret, template, target }: Snapshot): boolean =>
   ((secret === undefined && !target.isKnown) ||
     (template === undefined && secret?.intent !== "apply"));
 
-/** An action that was refused is tried again after a second. */
-const decisionOf = (
+/**
+ * A write that failed is tried again after a second. But nothing waits for the template, which the
+ * API server might refuse for days, so the caller repeats this write by itself.
+ */
+function decisionOf(
   actions: readonly Action[],
   view: Decision["view"],
   again = Number.POSITIVE_INFINITY,
-): Decision => ({ actions, again: actions.length > 0 ? 1 : Math.max(1, again), view });
+): Decision {
+  const isUrgent = actions.some(({ kind }) => kind !== "write-template");
+  return { actions, again: isUrgent ? 1 : Math.max(1, again), view };
+}
 
 function decidePublished(observed: Snapshot, secret: SecretFacts): Decision {
   const adopted = adoptState({ ...observed, secret });

@@ -2,19 +2,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";
-import { grantOf } from "#contract/grant.ts";
-import { retryAnnotation, syncAnnotation } from "#contract/names.ts";
-import { readPublished } from "#controller/objects/global-secret.ts";
+import { retryAnnotation } from "#contract/names.ts";
+import { contentDigest, readPublished } from "#controller/objects/global-secret.ts";
 import { fieldManager } from "#kube/client/ownership.ts";
-import { collections, owned } from "#kube/client/paths.ts";
+import { collections, nodesPolicyPath, owned } from "#kube/client/paths.ts";
 import { refuse } from "#test/harness/api/protocol.ts";
 import { policyWith } from "../policy/policy.fixture.ts";
-import { rolloutTroubles } from "../status/outcome.ts";
 import type { WantedContent } from "#controller/sources/accept.ts";
 import { observe } from "#controller/sources/snapshot.ts";
-import type { CollectionInformer } from "#kube/watch/informer.ts";
-import { isPublishedOut } from "../status/summary.ts";
-import type { AgentPod } from "./pods.ts";
+import { objectPath } from "./objects.ts";
 import { takeStep, type Progress } from "./step.ts";
 import {
   content,
@@ -26,73 +22,108 @@ import {
   World,
 } from "./world.fixture.ts";
 
+/** Every node has this report of the published revision. */
+function allReport(world: World, result: string): void {
+  const expected = `${result} ${world.published?.revision}`;
+  for (const [node, report] of Object.entries(world.reports)) assert.equal(report, expected, node);
+}
+
 test("publishes first, then writes the agents' rights, then the DaemonSet", async () => {
   const world = await World.of({ a: "proves" });
-  const { revision, served } = await world.step(firstContent);
-  assert.deepEqual([revision, served], [1, 0]);
+  const { revision, served, view } = await world.step(firstContent);
+  assert.deepEqual([revision, served], [world.now / 1000, 0]);
+  assert.deepEqual(world.writes, [
+    "global",
+    "state",
+    "serviceAccount",
+    "role",
+    "roleBinding",
+    "daemonSet",
+  ]);
+  assert.equal(view?.desired, 1);
+});
+
+test("creates a node's object with its pod, and records the first node before it asks", async () => {
+  const world = await World.of({ a: "ignores", b: "ignores", c: "ignores", d: "podless" });
+  await world.until(firstContent, () => Object.values(world.asked).some(Boolean));
+  assert.deepEqual(world.objects, ["a", "b", "c"]);
+  assert.deepEqual(world.writes.slice(-2), ["state", "a"]);
   assert.deepEqual(
-    world.writes,
-    // The second write of the Secret records that no node can have our entries yet.
-    ["global", "serviceAccount", "role", "roleBinding", "global", "state", "daemonSet"],
+    world.state.asked,
+    ["a"].map((name) => uidOf(world, name)),
   );
-});
-
-test("decides nothing until the agents' pods have been read", async () => {
-  const world = await World.of({ a: "proves" });
-  const pods = { view: { synced: false, items: new Map() }, wrote: () => {} };
-  Object.assign(world.remover, { pods });
-  const { view, again } = await world.step(firstContent);
-  assert.deepEqual([view, again, world.writes], [undefined, 1, []]);
-});
-
-test("records the canary before its grant, and grants to no other node until the canary has proved the content", async () => {
-  const world = await World.of({ a: "ignores", b: "ignores", c: "ignores" });
-  await world.until(firstContent, () => Object.values(world.granted).includes(1));
-  // From now on, the Secret records that a node might have our entries.
-  assert.deepEqual(world.writes.slice(-3), ["state", "global", "pod-of-a"]);
-  assert.equal(world.state.canary?.node, "a");
   for (let seconds = 0; seconds < 30; seconds += 1) await world.step(firstContent);
-  assert.deepEqual(world.granted, { a: 1, b: undefined, c: undefined });
+  const { revision } = world.published ?? {};
+  assert.deepEqual(world.asked, { a: revision, b: undefined, c: undefined, d: undefined });
   world.nodes.set("a", "proves");
-  await world.until(firstContent, ({ state }) => state.word);
-  await world.step(firstContent);
-  assert.equal(world.granted["b"], 1);
+  await world.until(firstContent, ({ state }) => state.proved);
+  assert.equal(world.asked["b"], revision);
 });
 
-test("serves new nodes nothing until all existing nodes have proved the content, and then writes nothing more", async () => {
+const uidOf = (world: World, name: string): string | undefined =>
+  world.api.object<V1Secret>(`${collections.nodes}/${name}`)?.metadata?.uid;
+
+test("serves new nodes nothing until the existing nodes have proved the content, and then writes nothing more", async () => {
   const world = await World.of({ a: "proves", b: "proves", c: "proves" });
   const progress = await world.until(firstContent, ({ ended }) => ended);
-  assert.deepEqual(world.granted, { a: 1, b: 1, c: 1 });
-  assert.equal(progress.served, 1);
+  allReport(world, "Proved");
+  assert.deepEqual([progress.served, progress.view?.phase], [progress.revision, "done"]);
+  assert.equal(world.state.served, true);
   await world.step(firstContent);
   const { length } = world.writes;
-  for (let seconds = 0; seconds < 30; seconds += 1) await world.step(firstContent);
+  for (let seconds = 0; seconds < 30; seconds += 1)
+    assert.equal((await world.step(firstContent)).ended, false);
   assert.deepEqual(world.writes.slice(length), []);
 });
 
-test("reports a revision as rolled out when the nodes that joined before the promotion have the revision", async () => {
+test("writes one order for each node and change, and reads no Node", async () => {
   const world = await deployed();
-  Object.assign(world.remover, { policy: policyWith({ maxUnavailable: 1 }) });
-  await world.until(two, ({ state }) => state.word);
-  await world.join("d", "ignores");
-  const promoted = await world.until(two, ({ served }) => served === 2);
-  assert.deepEqual([promoted.ended, isPublishedOut(promoted)], [false, false]);
-  assert.equal(isPublishedOut(await world.step(two)), false);
-  world.nodes.set("d", "proves");
-  const last = await world.until(two, ({ ended }) => ended);
-  assert.deepEqual([world.granted["d"], isPublishedOut(last)], [2, true]);
-  assert.equal((await world.step(two)).ended, false);
+  const from = world.api.asked.length;
+  await world.until(two, isServed);
+  const asked = world.api.asked.slice(from).filter(({ userAgent }) => userAgent === fieldManager);
+  const patches = asked.filter(({ resource }) => resource.endsWith("nodepullsecrets"));
+  assert.deepEqual(
+    patches.map(({ verb, name }) => `${verb} ${name}`),
+    ["patch a", "patch b", "patch c"],
+  );
+  assert.deepEqual(
+    asked.filter(({ resource }) => resource === "nodes"),
+    [],
+  );
+});
+
+test("reports the end of a rollout once, and not after a restart of the controller", async () => {
+  const world = await deployed();
+  const { ended } = await world.until(two, (progress) => progress.ended);
+  assert.equal(ended, true);
+  await world.join("d");
+  const again = await world.until(two, ({ view }) => view?.current === 4);
+  assert.equal(again.ended, false);
+  world.restart();
+  for (let seconds = 0; seconds < 5; seconds += 1)
+    assert.equal((await world.step(two)).ended, false);
+});
+
+test("asks nothing, and says so, while the admission policy of the reports is missing", async () => {
+  const world = await World.of({ a: "proves" });
+  world.delete(nodesPolicyPath);
+  for (let seconds = 0; seconds < 30; seconds += 1) {
+    const { view, again } = await world.step(firstContent);
+    assert.ok(again <= 5, String(again));
+    if (seconds > 2) assert.equal(view?.waiting[0]?.reason, "unguarded");
+  }
+  assert.deepEqual([world.objects, world.asked], [["a"], { a: undefined }]);
 });
 
 test("keeps serving older content while it rolls out newer content, and replaces no pod", async () => {
   const world = await deployed();
   const template = world.daemonSet?.metadata?.generation;
   const pods = world.pods.map(({ metadata }) => metadata?.uid);
+  const before = world.published?.revision ?? 0;
   const { revision, served } = await world.step(two);
-  assert.deepEqual([revision, served], [2, 1]);
-  assert.equal(world.published?.served === "nothing", false);
+  assert.deepEqual([revision > before, served], [true, before]);
   await world.until(two, isServed);
-  assert.deepEqual(world.granted, { a: 2, b: 2, c: 2 });
+  allReport(world, "Proved");
   assert.deepEqual(
     world.pods.map(({ metadata }) => metadata?.uid),
     pods,
@@ -100,23 +131,36 @@ test("keeps serving older content while it rolls out newer content, and replaces
   assert.equal(world.daemonSet?.metadata?.generation, template);
 });
 
-test("records a halt before it revokes grants, and publishes nothing until a retry", async () => {
-  const world = await deployed();
-  Object.assign(world.remover, { policy: policyWith({ maxUnavailable: 1, maxFailures: 0 }) });
-  for (const name of world.nodes.keys()) world.nodes.set(name, "fails");
-  const { length } = world.writes;
-  const { served } = await world.until(two, ({ view }) => view?.phase === "halted");
-  assert.equal(served, 1);
+test("takes a removed registry out of the served content, which keeps its revision", async () => {
+  const auths = { "quay.io": { auth: btoa("u:1") }, "b.example": { auth: btoa("u:2") } };
+  const sources = '{"quay.io":"additional","b.example":"additional"}';
+  const both = content("", { document: JSON.stringify({ auths }), sources });
+  const world = await World.of({ a: "proves", b: "proves", c: "proves" });
+  await world.until(both, isServed);
+  const before = world.published;
+  for (const node of world.nodes.keys()) world.nodes.set(node, "ignores");
   await world.step(two);
-  const writes = world.writes.slice(length).filter((name) => name !== "global");
-  const { node = "" } = world.state.canary ?? {};
-  assert.deepEqual(writes.slice(-2), ["state", `pod-of-${node}`]);
-  assert.deepEqual([world.state.halted, world.granted[node]], [true, 0]);
-  assert.equal(world.published?.revision, 2);
+  const served = world.published?.served ?? "nothing";
+  assert.ok(served !== "nothing" && before !== undefined);
+  assert.equal(served.revision, before.revision);
+  assert.deepEqual(Object.keys(JSON.parse(served.document).auths), ["quay.io"]);
+  assert.equal(served.sources, '{"quay.io":"additional"}');
+  assert.notEqual(contentDigest(served), contentDigest(before));
+});
+
+test("halts after a failure and keeps what it asked, until a retry", async () => {
+  const world = await deployed();
+  const { revision: former } = await world.step(firstContent);
+  for (const name of world.nodes.keys()) world.nodes.set(name, "fails");
+  const { served, view } = await world.until(two, ({ view }) => view?.phase === "halted");
+  assert.deepEqual([served, view?.halt], [former, { by: "failed", count: 1 }]);
+  for (let seconds = 0; seconds < 60; seconds += 1) await world.step(two);
+  const asked = Object.values(world.asked).filter((revision) => revision !== former);
+  assert.deepEqual(asked, [world.published?.revision]);
   for (const name of world.nodes.keys()) world.nodes.set(name, "proves");
   Object.assign(world.remover, { requests: { ...world.remover.requests, retry: "1" } });
   await world.until(two, isServed);
-  assert.deepEqual([world.state.retry, world.state.halted], ['["","1"]', false]);
+  assert.deepEqual([world.state.retry, world.state.failed], ['["","1"]', []]);
 });
 
 test("begins a retry that either of two objects requests", async () => {
@@ -135,40 +179,40 @@ test("stays halted when both requests for a retry are removed one after the othe
   const world = await deployed();
   const ask = (retry: string): void =>
     void Object.assign(world.remover, { requests: { ...world.remover.requests, retry } });
+  const phaseOf = async () => (await world.step(two)).view?.phase;
   ask("object");
   const metadata = { name: "additional-pull-secret", annotations: { [retryAnnotation]: "secret" } };
   const data = { ".dockerconfigjson": btoa("{}") };
   await world.cluster.create(collections.secrets, { metadata, data });
-  Object.assign(world.remover, { policy: policyWith({ maxUnavailable: 1, maxFailures: 0 }) });
   for (const name of world.nodes.keys()) world.nodes.set(name, "fails");
   await world.until(two, ({ view }) => view?.phase === "halted");
   ask("");
-  assert.equal((await world.step(two)).state.halted, true);
+  assert.equal(await phaseOf(), "halted");
   world.delete(`${collections.secrets}/additional-pull-secret`);
-  assert.equal((await world.step(two)).state.halted, true);
+  assert.equal(await phaseOf(), "halted");
   ask("object");
-  assert.equal((await world.step(two)).state.halted, true);
+  assert.equal(await phaseOf(), "halted");
   ask("another");
-  await world.step(two);
-  assert.equal(world.state.halted, false);
+  assert.notEqual(await phaseOf(), "halted");
 });
 
 test("empties the served slot at once in a withdrawal, and completes the withdrawal when every node has confirmed", async () => {
   const world = await deployed();
   const first = await world.step(nothingLeft);
-  assert.deepEqual([first.intent, first.served, first.completed], ["release", 0, undefined]);
-  const last = await world.until(nothingLeft, ({ completed }) => completed !== undefined);
-  assert.deepEqual(last.completed, { isConfirmed: true });
-  assert.deepEqual(world.granted, { a: 2, b: 2, c: 2 });
+  assert.deepEqual([first.intent, first.served, first.leftBehind], ["release", 0, undefined]);
+  const last = await world.until(nothingLeft, ({ leftBehind }) => leftBehind !== undefined);
+  assert.deepEqual(last.leftBehind, []);
+  allReport(world, "Removed");
 });
 
-test("during a rollout, begins a withdrawal at once and does not wait for the canary", async () => {
+test("begins a withdrawal at once during a rollout, whatever the first node does", async () => {
   const world = await deployed();
   world.nodes.set("a", "ignores");
   await world.step(two);
   await world.step(two);
+  const before = world.published?.revision ?? 0;
   const { intent, revision } = await world.step(nothingLeft);
-  assert.deepEqual([intent, revision], ["release", 3]);
+  assert.deepEqual([intent, revision > before], ["release", true]);
 });
 
 test("recreates a DaemonSet that someone deleted during a withdrawal, and does not report the withdrawal as complete", async () => {
@@ -176,13 +220,13 @@ test("recreates a DaemonSet that someone deleted during a withdrawal, and does n
   world.nodes.set("a", "ignores");
   await world.step(nothingLeft);
   world.delete(owned.daemonSet);
-  const { completed } = await world.step(nothingLeft);
-  assert.equal(completed, undefined);
+  const { leftBehind } = await world.step(nothingLeft);
+  assert.equal(leftBehind, undefined);
   assert.ok(world.daemonSet);
   world.nodes.set("a", "proves");
-  const last = await world.until(nothingLeft, (progress) => progress.completed !== undefined);
-  assert.deepEqual(last.completed, { isConfirmed: true });
-  assert.deepEqual(world.granted, { a: 2, b: 2, c: 2 });
+  const last = await world.until(nothingLeft, (progress) => progress.leftBehind !== undefined);
+  assert.deepEqual(last.leftBehind, []);
+  allReport(world, "Removed");
 });
 
 const planted: readonly (readonly [what: string, time: string | null])[] = [
@@ -199,10 +243,10 @@ for (const [what, time] of planted)
       metadata: { annotations: { "globalpullsecret.io/published": time } },
     });
     world.seconds += 600;
-    const { completed } = await world.step(nothingLeft);
-    assert.equal(completed, undefined, "a wait of an hour ended at once");
+    const { leftBehind } = await world.step(nothingLeft);
+    assert.equal(leftBehind, undefined, "a wait of an hour ended at once");
     world.seconds += 3601;
-    assert.deepEqual((await world.step(nothingLeft)).completed, { isConfirmed: false });
+    assert.deepEqual((await world.step(nothingLeft)).leftBehind, ["b"]);
   });
 
 test("creates an immutable Secret again with the same content", async () => {
@@ -215,7 +259,7 @@ test("creates an immutable Secret again with the same content", async () => {
   await world.until(two, isServed);
   const secret = world.api.object<V1Secret>(owned.global);
   assert.equal(secret?.immutable, undefined);
-  assert.deepEqual([before?.revision, world.published?.revision], [1, 2]);
+  assert.ok((world.published?.revision ?? 0) > (before?.revision ?? 0));
 });
 
 const edits: readonly (readonly [what: string, data: Readonly<Record<string, string | null>>])[] = [
@@ -229,7 +273,7 @@ const edits: readonly (readonly [what: string, data: Readonly<Record<string, str
 for (const [what, data] of edits)
   test(`publishes a higher revision when someone edited the ${what}, even without our label`, async () => {
     const world = await deployed();
-    await world.step(two);
+    const { revision: before } = await world.step(two);
     const { length } = world.writes;
     world.edit(owned.global, {
       metadata: { labels: { "app.kubernetes.io/managed-by": null } },
@@ -238,7 +282,7 @@ for (const [what, data] of edits)
     await world.step(two);
     assert.ok(world.writes.slice(length).includes("global"));
     const { revision = 0, document, served, mode, intent } = world.published ?? {};
-    assert.ok(revision > 2, String(revision));
+    assert.ok(revision > before, String(revision));
     assert.deepEqual(
       [document, served, mode, intent],
       [two.document, "nothing", "Restart", "apply"],
@@ -248,12 +292,11 @@ for (const [what, data] of edits)
 
 test("restores a deleted Secret with a revision that no node has", async () => {
   const world = await deployed();
+  const before = world.published?.revision ?? 0;
   world.delete(owned.global);
   await world.step(firstContent);
-  assert.deepEqual(
-    [world.published?.revision, world.published?.document],
-    [2, firstContent.document],
-  );
+  assert.ok((world.published?.revision ?? 0) > before);
+  assert.equal(world.published?.document, firstContent.document);
   await world.until(firstContent, isServed);
 });
 
@@ -282,7 +325,7 @@ test("repairs the agents' rights and the DaemonSet when others changed them, and
   world.edit(owned.daemonSet, { spec: { minReadySeconds: 9 } });
   await world.step(firstContent);
   assert.ok(world.api.object(owned.role));
-  assert.equal(world.daemonSet?.spec?.minReadySeconds, 3);
+  assert.equal(world.daemonSet?.spec?.minReadySeconds, 30);
   await world.until(firstContent, isServed);
   assert.deepEqual(
     world.pods.map(({ metadata }) => metadata?.uid),
@@ -290,20 +333,44 @@ test("repairs the agents' rights and the DaemonSet when others changed them, and
   );
 });
 
-test("replaces pods of an older template one by one, and records each node before its pod's deletion", async () => {
-  const world = await deployed();
+test("upgrades with a budget of one pod until the first new pod is proved, and writes the template once", async () => {
+  const world = await World.of({ a: "proves", b: "proves", c: "proves", d: "proves" });
+  Object.assign(world.remover, { policy: policyWith({ maxUnavailable: 2 }) });
+  await world.until(firstContent, isServed);
   const before = new Set(world.pods.map(({ metadata }) => metadata?.uid));
   const { length } = world.writes;
   Object.assign(world.remover, {
     agent: { ...world.remover.agent, image: "example.invalid/agent:2" },
   });
-  await world.until(firstContent, () =>
-    world.pods.every(({ metadata }) => !before.has(metadata?.uid)),
-  );
-  const writes = world.writes.slice(length);
-  const deletions = writes.filter((name) => name.startsWith("-"));
-  assert.deepEqual(deletions, ["-pod-of-a", "-pod-of-b", "-pod-of-c"]);
-  for (const name of deletions) assert.equal(writes[writes.indexOf(name) - 1], "state", name);
+  const budgets: unknown[] = [];
+  await world.until(firstContent, () => {
+    budgets.push(world.daemonSet?.spec?.updateStrategy?.rollingUpdate?.maxUnavailable);
+    return world.pods.every(({ metadata }) => !before.has(metadata?.uid));
+  });
+  await world.step(firstContent);
+  await world.step(firstContent);
+  assert.deepEqual([...new Set(budgets)], [1, 2]);
+  assert.ok(budgets.indexOf(2) >= 60, String(budgets.indexOf(2)));
+  const writes = world.writes.slice(length).filter((name) => name === "daemonSet");
+  // The new template, the larger budget, and the small budget for the next upgrade.
+  assert.equal(writes.length, 3);
+});
+
+test("writes the budget again when someone changed it, and counts this as no other template", async () => {
+  for (const maxUnavailable of [7, "50%"]) {
+    const world = await deployed();
+    const pods = world.pods.map(({ metadata }) => metadata?.uid);
+    world.edit(owned.daemonSet, {
+      spec: { updateStrategy: { rollingUpdate: { maxUnavailable } } },
+    });
+    await world.step(firstContent);
+    assert.equal(world.daemonSet?.spec?.updateStrategy?.rollingUpdate?.maxUnavailable, 1);
+    await world.until(firstContent, isServed);
+    assert.deepEqual(
+      world.pods.map(({ metadata }) => metadata?.uid),
+      pods,
+    );
+  }
 });
 
 const useScope = (world: World, scope: "All" | "Annotated") =>
@@ -311,25 +378,34 @@ const useScope = (world: World, scope: "All" | "Annotated") =>
     agent: { ...world.remover.agent, delivery: { mode: "CredentialProvider", scope } },
   });
 
-for (const [from, to, published] of [
-  ["All", "Annotated", "CredentialProviderAnnotated"],
-  ["Annotated", "All", "CredentialProvider"],
-] as const)
-  test(`when scope and content change together, grants newer content only to agents of scope ${to}`, async () => {
-    const world = await World.of({ a: "proves", b: "proves", c: "proves" });
-    useScope(world, from);
-    await world.until(firstContent, isServed);
-    const before = new Set(world.pods.map(({ metadata }) => metadata?.uid));
-    useScope(world, to);
-    const { revision } = await world.until(two, (progress) => {
-      // Agents of the earlier scope keep the earlier content, and get no other content.
-      for (const { metadata } of world.pods)
-        if (before.has(metadata?.uid)) assert.equal(grantOf(metadata?.annotations)?.revision, 1);
-      const isNewer = world.published?.document === two.document;
-      return isNewer && world.published?.mode === published && isServed(progress);
-    });
-    assert.deepEqual(world.granted, { a: revision, b: revision, c: revision });
+test("when scope Annotated and content come together, asks no agent of scope All for this content", async () => {
+  const world = await World.of({ a: "proves", b: "proves", c: "proves" });
+  useScope(world, "All");
+  const { revision: former } = await world.until(firstContent, isServed);
+  const before = new Set(world.pods.map(({ metadata }) => metadata?.uid));
+  useScope(world, "Annotated");
+  await world.until(two, (progress) => {
+    // Agents of scope All would give the content to every pod.
+    for (const { metadata, spec } of world.pods)
+      if (before.has(metadata?.uid)) assert.equal(world.asked[spec?.nodeName ?? ""], former);
+    return world.published?.mode === "CredentialProviderAnnotated" && isServed(progress);
   });
+  assert.equal(world.published?.document, two.document);
+  allReport(world, "Proved");
+});
+
+test("when scope All and content come together, ends with agents and content of scope All", async () => {
+  const world = await World.of({ a: "proves", b: "proves", c: "proves" });
+  useScope(world, "Annotated");
+  await world.until(firstContent, isServed);
+  useScope(world, "All");
+  await world.until(
+    two,
+    (progress) => world.published?.mode === "CredentialProvider" && isServed(progress),
+  );
+  assert.equal(world.published?.document, two.document);
+  allReport(world, "Proved");
+});
 
 /** A world that has served content in scope All, and gets no template of scope Annotated. */
 async function refusesAnnotated(status: number): Promise<World> {
@@ -345,30 +421,32 @@ async function refusesAnnotated(status: number): Promise<World> {
 }
 
 for (const status of [403, 409, 500]) {
-  test(`grants nothing to agents of scope All while the template of scope Annotated is answered with ${status}`, async () => {
+  test(`asks agents of scope All for nothing while the template of scope Annotated is answered with ${status}`, async () => {
     const world = await refusesAnnotated(status);
-    for (let seconds = 0; seconds < 120; seconds += 1) await world.step(two);
-    assert.deepEqual(world.granted, { a: 1, b: 1, c: 1 });
+    const { asked } = world;
+    for (let seconds = 0; seconds < 40; seconds += 1) await world.step(two);
+    assert.deepEqual(world.asked, asked);
     world.api.refuses = () => undefined;
-    const { revision } = await world.until(two, isServed);
-    assert.deepEqual(Object.values(world.granted), [revision, revision, revision]);
-    assert.equal(revision, 2);
+    await world.until(two, isServed);
+    allReport(world, "Proved");
   });
 
   test(`keeps serving unchanged content to joining nodes while the template of scope Annotated is answered with ${status}`, async () => {
     const world = await refusesAnnotated(status);
-    await world.join("d");
-    for (let seconds = 0; seconds < 120; seconds += 1) {
+    const before = world.published?.revision;
+    for (let seconds = 0; seconds < 40; seconds += 1) {
       const progress = await world.step(firstContent);
       const { revision, served } = progress;
-      assert.deepEqual([revision, served, world.published?.mode], [1, 1, "CredentialProvider"]);
+      assert.deepEqual([revision, served], [before, before]);
+      assert.equal(world.published?.mode, "CredentialProvider");
       assert.equal(progress.view?.pending, "template", "status reports that the mode waits");
     }
-    assert.deepEqual(world.granted, { a: 1, b: 1, c: 1, d: 1 });
     world.api.refuses = () => undefined;
-    await world.until(firstContent, ({ revision, ended }) => revision === 2 && ended);
+    await world.until(firstContent, ({ revision, ended }) => revision !== before && ended);
     assert.equal(world.published?.mode, "CredentialProviderAnnotated");
-    assert.deepEqual(world.granted, { a: 2, b: 2, c: 2, d: 2 });
+    await world.until(firstContent, isServed);
+    allReport(world, "Proved");
+    await world.step(firstContent);
     const { length } = world.writes;
     for (let seconds = 0; seconds < 30; seconds += 1) await world.step(firstContent);
     assert.deepEqual(world.writes.slice(length), []);
@@ -380,54 +458,31 @@ test("goes back to scope All when the template of scope Annotated was never writ
   for (let seconds = 0; seconds < 30; seconds += 1) await world.step(two);
   assert.equal(world.published?.mode, "CredentialProviderAnnotated");
   useScope(world, "All");
-  const { revision } = await world.until(two, isServed);
-  assert.deepEqual([revision, world.published?.mode], [3, "CredentialProvider"]);
-  assert.deepEqual(world.granted, { a: 3, b: 3, c: 3 });
+  await world.until(two, isServed);
+  assert.equal(world.published?.mode, "CredentialProvider");
+  allReport(world, "Proved");
 });
 
-test("completes an upgrade when a node whose pod was deleted is no longer served", async () => {
-  const world = await deployed();
-  const before = new Set(world.pods.map(({ metadata }) => metadata?.uid));
-  Object.assign(world.remover, {
-    agent: { ...world.remover.agent, image: "example.invalid/agent:2" },
-  });
-  await world.until(firstContent, ({ state }) => state.replaced.includes("a"));
-  // The DaemonSet controller creates no new pod for node a, and no longer counts the node.
-  world.nodes.delete("a");
-  world.edit(`${collections.nodes}/a`, { metadata: { labels: { "kubernetes.io/os": "windows" } } });
-  await world.until(firstContent, ({ state }) => state.replaced.length === 0);
-  const pods = world.pods.map(({ metadata, spec }) => [spec?.nodeName, before.has(metadata?.uid)]);
-  assert.deepEqual(Object.fromEntries(pods), { b: false, c: false });
-});
-
-test("sends no grant and occupies no slot when the canary cannot be recorded", async () => {
+test("asks nothing when the first node cannot be recorded", async () => {
   const world = await World.of({ a: "proves", b: "proves" });
   await world.step(firstContent);
-  const isCanary = ({ path }: { path: string }): boolean => path.startsWith(owned.state);
-  world.api.refuses = (request, verb) =>
-    verb !== "get" && isCanary(request) ? refuse(409, "Conflict", "it changed") : undefined;
-  await assert.rejects(
-    world.until(firstContent, () => false),
-    { status: 409 },
-  );
-  assert.deepEqual(world.granted, { a: undefined, b: undefined });
-  const { pods } = world.remover.memory.grants;
-  assert.deepEqual(
-    [...pods.values()].map(({ holds }) => holds),
-    [false, false],
-  );
+  world.api.refuses = ({ path }, verb) =>
+    verb !== "get" && path.startsWith(owned.state) ? refuse(409, "Conflict", "changed") : undefined;
+  for (let seconds = 0; seconds < 10; seconds += 1)
+    await world.step(firstContent).catch(({ status }) => assert.equal(status, 409));
+  assert.deepEqual(world.asked, { a: undefined, b: undefined });
 });
 
 /** The parts of the final state that must not depend on when the controller was killed. */
 function endOf(world: World): object {
   const { document, intent, served, mode } = world.published ?? {};
   const isServed = served !== "nothing" && served?.document === document;
-  const templates = world.pods.map(({ metadata }) => {
-    const { [syncAnnotation]: _, ...annotations } = metadata?.annotations ?? {};
-    return annotations["globalpullsecret.io/template"];
-  });
-  const grants = new Set(Object.values(world.granted));
-  return { document, intent, mode, isServed, templates, grants: grants.size };
+  const templates = world.pods.map(
+    ({ metadata }) => metadata?.annotations?.["globalpullsecret.io/template"],
+  );
+  const { proved, asked, failed, lost } = world.state;
+  const reports = new Set(Object.values(world.reports)).size;
+  return { document, intent, mode, isServed, templates, reports, proved, asked, failed, lost };
 }
 
 test("reaches the same end when the controller is killed before any write of two rollouts", async () => {
@@ -466,134 +521,95 @@ test("reads back the Secret that it wrote last", async () => {
   assert.deepEqual(readPublished(global), world.published);
 });
 
-test("promotes content without waiting for a node that was served before and has been unreachable for a minute", async () => {
+test("promotes content without waiting for a node that is unreachable, and asks it when it returns", async () => {
   const world = await deployed();
   world.nodes.set("b", "away");
-  const { view } = await world.until(two, ({ ended }) => ended);
-  assert.deepEqual(view?.excused, [{ node: "b", reason: "away", waitingReason: undefined }]);
-  assert.deepEqual(world.granted, { a: 2, b: 1, c: 2 });
-});
-
-test("promotes content without waiting until a failed node gets its next grant", async () => {
-  const world = await deployed();
-  const { policy } = world.remover;
-  const rollout = { ...policy.rollout, maxFailures: 1 };
-  Object.assign(world.remover, { policy: { ...policy, rollout } });
-  world.nodes.set("b", "fails");
-  await world.until(two, ({ ended }) => ended);
-  assert.ok(world.seconds < 300, "it did not wait until the failed node got its next grant");
-  assert.deepEqual(world.granted, { a: 2, b: 0, c: 2 });
-});
-
-test("grants a withdrawal to an unreachable node as soon as the node returns", async () => {
-  const world = await deployed();
-  world.nodes.set("b", "ignores");
-  await world.until(nothingLeft, () => world.granted["b"] === 2);
-  world.nodes.set("b", "away");
-  await world.until(nothingLeft, ({ view }) => view?.excused[0]?.reason === "away");
-  world.nodes.set("b", "proves");
-  const back = world.seconds;
-  const { completed } = await world.until(
-    nothingLeft,
-    (progress) => progress.completed !== undefined,
-  );
-  assert.deepEqual(completed, { isConfirmed: true });
-  assert.ok(world.seconds - back < 30, `${world.seconds - back} s`);
-});
-
-test("chooses no canary whose Node is gone, although its pod exists for another minute", async () => {
-  const world = await deployed();
-  // "a" was the canary of the first content, so "b" is the next canary.
-  world.nodes.set("b", "ignores");
-  world.delete(`${collections.nodes}/b`);
-  const { state } = await world.until(two, () => world.granted["c"] === 2);
-  assert.deepEqual([state.halted, state.failed], [false, []]);
-});
-
-test("grants promoted content to a node that returns, however many nodes fail later", async () => {
-  const world = await deployed();
-  world.nodes.set("b", "away");
-  await world.until(two, ({ ended }) => ended);
-  world.seconds += 30 * 86_400;
-  for (const name of ["d", "e"]) await world.join(name, "fails");
-  const { view } = await world.until(two, ({ state }) => state.failed.length === 2);
-  assert.deepEqual([view?.phase, world.state.halted], ["served", false]);
-  // The node returns: its kubelet reports its pod as Ready again.
-  world.nodes.set("b", "proves");
-  world.returns("b");
-  const last = await world.until(two, () => world.granted["b"] === 2);
+  const { view } = await world.until(two, ({ served, revision }) => served === revision);
   assert.deepEqual(
-    rolloutTroubles(last).map(([kind, { message }]) => [
-      kind,
-      /failed on 2 nodes: [de]: /.test(message),
-    ]),
-    [["failed", true]],
+    view?.waiting.map(({ node, reason }) => [node, reason]),
+    [["b", "unreachable"]],
   );
+  world.nodes.set("b", "proves");
+  await world.until(two, isServed);
+  allReport(world, "Proved");
 });
 
-test("lists Nodes a few times while a withdrawal waits for a node without a pod, and at once when that node confirms", async () => {
+test("completes a withdrawal as soon as an unreachable node returns", async () => {
   const world = await deployed();
-  world.nodes.set("b", "podless");
-  await world.step(nothingLeft);
-  const lists = () =>
-    world.api.asked.filter(
-      ({ verb, resource, query, userAgent }) =>
-        verb === "list" &&
-        resource === "nodes" &&
-        userAgent === fieldManager &&
-        !query["fieldSelector"],
-    ).length;
-  await world.until(nothingLeft, () => world.granted["a"] === 2 && world.granted["c"] === 2);
-  const before = lists();
-  for (let seconds = 0; seconds < 300; seconds += 1) {
-    const { completed, again } = await world.step(nothingLeft);
-    assert.equal(completed, undefined);
-    assert.ok(again > 0);
-  }
-  assert.ok(lists() - before <= 4, `${lists() - before} lists in five minutes`);
+  world.nodes.set("b", "away");
+  await world.until(nothingLeft, ({ view }) => view?.waiting[0]?.reason === "unreachable");
   world.nodes.set("b", "proves");
   const from = world.seconds;
-  const { completed } = await world.until(
-    nothingLeft,
-    (progress) => progress.completed !== undefined,
-  );
-  assert.deepEqual(completed, { isConfirmed: true });
-  assert.ok(world.seconds - from < 20, `${world.seconds - from} s`);
+  await world.until(nothingLeft, ({ leftBehind }) => leftBehind?.length === 0);
+  assert.ok(world.seconds - from < 10, `${world.seconds - from} s`);
+});
+
+test("counts a node that disappears before it answers as lost, even after a restart of the controller", async () => {
+  const world = await World.of({ a: "ignores", b: "proves", c: "proves" });
+  await world.until(firstContent, () => world.asked["a"] !== undefined);
+  const uid = uidOf(world, "a");
+  world.leave("a");
+  world.restart();
+  const { state } = await world.until(firstContent, isServed);
+  assert.deepEqual(state.lost, [uid]);
 });
 
 /**
- * Takes a step while the controller cannot see the pods: the API server has ended the watch, and
- * the controller lists the pods again.
+ * Takes a step while the controller cannot see one of the collections: the API server has ended the
+ * watch, and the controller lists the objects again.
  */
-async function unseen(world: World, target: WantedContent): Promise<Progress> {
-  (world.remover.pods as CollectionInformer<AgentPod>).lost();
+async function unseen(
+  world: World,
+  target: WantedContent,
+  collection: keyof World["informers"] = "pods",
+): Promise<Progress> {
+  world.informers[collection].lost();
   return takeStep(world.remover, await observe(world.cluster, undefined), target);
 }
 
-test("keeps the last known state of the nodes while it lists their pods again", async () => {
-  const world = await deployed();
-  const { view } = await world.step(firstContent);
-  const during = await unseen(world, firstContent);
-  assert.deepEqual([during.view, isPublishedOut(during)], [view, true]);
-  const waiting = await unseen(world, two);
-  assert.deepEqual([waiting.view?.pending, world.published?.revision], ["places", 1]);
-  const newer = await world.step(two);
-  assert.equal(newer.revision, 2);
+for (const collection of ["pods", "objects", "nodes"] as const)
+  test(`asks nothing and promotes nothing while it lists the ${collection} again, but publishes`, async () => {
+    const world = await deployed();
+    const { view, nodes } = await world.step(firstContent);
+    const during = await unseen(world, firstContent, collection);
+    assert.deepEqual([during.view, during.nodes], [view, nodes], "the last known state");
+    const { asked } = world;
+    const before = world.published?.revision ?? 0;
+    for (let steps = 0; steps < 3; steps += 1) await unseen(world, two, collection);
+    assert.deepEqual([world.published?.document, world.asked], [two.document, asked]);
+    const { revision, served } = world.published ?? {};
+    assert.ok((revision ?? 0) > before && served !== "nothing" && served?.revision === before);
+    const { intent, leftBehind } = await unseen(world, nothingLeft, collection);
+    assert.deepEqual([intent, leftBehind], ["release", undefined]);
+  });
+
+test("publishes before it has seen any node, and counts no asked node as lost", async () => {
+  const world = await World.of({ a: "ignores", b: "ignores" });
+  await world.until(firstContent, () => world.asked["a"] !== undefined);
+  const { informers, ...other } = await World.of({});
+  Object.assign(world.remover, informers, { repairs: other.remover.repairs });
+  const snapshot = await observe(world.cluster, undefined);
+  const first = await takeStep(world.remover, snapshot, firstContent);
+  assert.deepEqual([first.view, first.nodes, world.state.lost], [undefined, [], []]);
+  assert.equal(world.state.asked.length, 1);
+  const second = await takeStep(world.remover, snapshot, two);
+  assert.ok(second.revision > first.revision);
 });
 
-test("publishes a withdrawal and empties the served slot before the pods are known", async () => {
+test("reports why the controller cannot watch the pods, the objects or the Nodes", async () => {
   const world = await deployed();
-  const other = content("u:2", { sources: '{"quay.io":"original"}' });
-  const emptied = await unseen(world, other);
-  assert.deepEqual([emptied.revision, emptied.served], [1, 0]);
-  const { intent, revision, served, completed } = await unseen(world, nothingLeft);
-  assert.deepEqual([intent, revision, served, completed], ["release", 2, 0, undefined]);
-  assert.deepEqual(world.granted, { a: 1, b: 1, c: 1 });
+  for (const collection of ["pods", "objects", "nodes"] as const) {
+    const failure = new Error(`may not watch ${collection}`);
+    world.informers[collection].failed(failure);
+    assert.equal((await unseen(world, firstContent, collection)).failure, failure);
+    world.informers[collection].alive();
+  }
 });
 
-test("reports why the controller cannot watch the pods", async () => {
+test("keeps the object of a Node that was deleted out of the window", async () => {
   const world = await deployed();
-  const failure = new Error("may not watch");
-  (world.remover.pods as CollectionInformer<AgentPod>).failed(failure);
-  assert.equal((await unseen(world, firstContent)).failure, failure);
+  world.delete(`${collections.nodes}/b`);
+  const { view } = await world.until(two, isServed);
+  assert.equal(view?.desired, 2);
+  assert.ok(world.api.object(objectPath("b")), "Kubernetes deletes it, not the controller");
 });

@@ -123,7 +123,6 @@ const failures: Readonly<Record<string, Failure>> = {
   "has no object in its answer": { body: "null" },
   "has no version in its answer": { body: '{"metadata":{}}' },
   "has an absent item": { body: '{"metadata":{"resourceVersion":"1"},"items":[null]}' },
-  "has an answer of 5 MiB": { body: " ".repeat(5 * 1024 * 1024) },
 };
 
 for (const [what, failure] of Object.entries(failures))
@@ -139,6 +138,22 @@ for (const [what, failure] of Object.entries(failures))
       server.order(order);
       await until(() => isRevision(api.seen().own, order.revision));
     });
+
+test("reads at most 4 MiB of an answer", async (t) => {
+  const { server, open, pauses, count } = await setUp(t);
+  const list = {
+    metadata: { resourceVersion: "1" },
+    items: [],
+    padding: "x".repeat(5 * 1024 * 1024),
+  };
+  server.fail({ body: JSON.stringify(list) }, ["list"]);
+  const api = open();
+  await until(() => pauses.length > 0);
+  assert.equal(api.seen().secret, "unknown");
+  assert.equal(count("watch", "secret"), 0);
+  server.heal();
+  await until(() => server.watched() === 2);
+});
 
 test("waits at least as long as the API server requests, at most twice a minute", async (t) => {
   for (const [retryAfter, least, most] of [

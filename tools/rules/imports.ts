@@ -38,8 +38,8 @@ const programs: ReadonlySet<string> = new Set([
   "plugin",
 ]);
 
-/** Programs that never connect to an API server. */
-const withoutCluster: ReadonlySet<string> = new Set(["agent"]);
+/** Programs that have their own API client, because the client library would double their memory. */
+const withOwnClient: ReadonlySet<string> = new Set(["agent"]);
 
 /**
  * Package → the only folders that are allowed to import its values. No other package is allowed.
@@ -153,8 +153,8 @@ function judgeRooms(file: string, target: string): string | undefined {
   const apart = programs.has(topOf(file)) && programs.has(topOf(target));
   if (apart && topOf(file) !== topOf(target))
     return `imports from ${topOf(target)}/, another program`;
-  if (withoutCluster.has(topOf(file)) && target.startsWith("lib/kube/"))
-    return "imports from kube/, but reaches no API server";
+  if (withOwnClient.has(topOf(file)) && target.startsWith("lib/kube/"))
+    return "imports from kube/, but has a client of its own";
   if (order.indexOf(to) > order.indexOf(from)) return `imports from ${to}/, which comes after it`;
   return undefined;
 }

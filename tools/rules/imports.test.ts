@@ -37,7 +37,7 @@ const cases: readonly (readonly [files: Files, problem: RegExp | undefined])[] =
   [{ "lib/pullsecret/a.ts": `import { x } from "#contract/x.ts";` }, undefined],
   [{ "plugin/a.ts": `import { x } from "#contract/x.ts";` }, undefined],
   [{ "plugin/a.ts": `import { x } from "#kube/x.ts";` }, undefined],
-  [{ "agent/a.ts": `import { x } from "#kube/x.ts";` }, /no API server/],
+  [{ "agent/a.ts": `import { x } from "#kube/x.ts";` }, /client of its own/],
   [{ "agent/files/a.ts": `import { x } from "../decide/x.ts";` }, /comes after/],
   [{ "agent/decide/a.ts": `import { x } from "../files/x.ts";` }, undefined],
   [{ "agent/files/a.ts": `import { x } from "../../lib/contract/x.ts";` }, /begin with #contract/],

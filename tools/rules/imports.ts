@@ -16,7 +16,7 @@ const order: readonly string[] = [
   "lib/kube: kubeconfig client . watch apply",
   "lib/runtime: .",
   "lib/api: .",
-  "agent: files systemd journal delivery delivery/config-json delivery/provider facts decide observe report api .",
+  "agent: files api systemd journal delivery delivery/config-json delivery/provider facts decide observe report .",
   "controller: policy objects sources rollout withdrawal status .",
   "fleet: rules transport inventory .",
   "tenants: rules .",

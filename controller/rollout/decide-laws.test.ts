@@ -117,8 +117,8 @@ function applied(snapshot: Snapshot, action: Action): Snapshot {
   switch (action.kind) {
     case "publish": {
       const { revision, mode } = action;
-      const kept = action.served === "newest" ? secret?.revision : secret?.served;
-      const served = action.served === "nothing" ? 0 : (kept ?? 0);
+      const slot = action.served === "newest" ? secret?.revision : secret?.served;
+      const served = action.served === "nothing" ? 0 : (slot ?? 0);
       const { digest, intent } = target;
       const publishedAt = snapshot.now;
       return { ...snapshot, secret: { revision, digest, mode, intent, served, publishedAt } };

@@ -59,7 +59,7 @@ test("adds our entries to any plain file, and restores the file's bytes and mode
       assert.equal(statSync(node.config).mode & 0o7777, expected, what);
     {
       await using agent = await place.agent(["--probation=0s"]);
-      await agent.shows(200, "GPS200");
+      await agent.proves();
       const others =
         bytes?.startsWith('{"auths":{"') || bytes?.startsWith("{\n") ? JSON.parse(bytes).auths : {};
       assert.deepEqual(JSON.parse(node.file ?? ""), oursBeside(others), what);
@@ -67,7 +67,7 @@ test("adds our entries to any plain file, and restores the file's bytes and mode
     }
     node.mount(2, {});
     await using agent = await place.agent(["--probation=0s"], 2);
-    await agent.shows(200, "GPS224");
+    await agent.removes();
     assert.equal(node.file, bytes, what);
     if (bytes !== undefined) hasMode(mode);
     assert.equal(systemd.restartCalls, 2, what);
@@ -82,13 +82,13 @@ test("neither follows nor replaces a symbolic link, whether its target exists or
     if (targetExists) writeFileSync(target, "{}");
     symlinkSync(target, node.config);
     await using agent = await place.agent();
-    await agent.shows("5nn", "GPS206");
+    await agent.shows("GPS206");
     await node.reports(/symbolic link/);
     assert.ok(lstatSync(node.config).isSymbolicLink());
     assert.equal(statSync(target, { throwIfNoEntry: false })?.size, targetExists ? 2 : undefined);
     assert.equal(systemd.restartCalls, 0);
     rmSync(node.config);
-    await agent.shows(200, "GPS200", 40_000);
+    await agent.proves(40_000);
   }
 });
 
@@ -107,12 +107,12 @@ test("reports a config.json that is too large for the agent, with or without our
     const { node, systemd } = place;
     writeFileSync(node.config, file);
     await using agent = await place.agent();
-    await agent.shows("5nn", "GPS206");
+    await agent.shows("GPS206");
     await node.reports(why);
     assert.equal(node.file, file);
     assert.equal(systemd.restartCalls, 0);
     writeFileSync(node.config, "{}");
-    await agent.shows(200, "GPS200");
+    await agent.proves();
     assert.deepEqual(JSON.parse(node.file ?? ""), oursBeside({}));
   }
 });
@@ -130,7 +130,7 @@ test("keeps an entry that another program writes between the agent's reading and
   assert.ok(await inTime(() => phaseOf(node) === "applying"));
   const newer = { ...theirs, "c.io": { auth: encode("meanwhile") } };
   replaceConfig(place, { auths: newer });
-  await agent.shows(200, "GPS200", 30_000);
+  await agent.proves(30_000);
   assert.match(agent.output, /GPS209/);
   assert.deepEqual(JSON.parse(node.file ?? ""), oursBeside(newer));
   assert.equal(systemd.restartCalls, 1);
@@ -141,18 +141,18 @@ test("recognizes our entry after the journal was deleted, and removes the entry 
   const { node, systemd } = place;
   {
     await using agent = await place.agent();
-    await agent.shows(200, "GPS200");
+    await agent.proves();
   }
   rmSync(node.folder, { recursive: true });
   {
     await using agent = await place.agent();
-    await agent.shows(200, "GPS200");
+    await agent.proves();
     assert.equal(systemd.restartCalls, 1);
     assert.equal(phaseOf(node), "applied");
   }
   node.mount(2, {});
   await using agent = await place.agent([], 2);
-  await agent.shows(200, "GPS224");
+  await agent.removes();
   assert.equal(node.file, undefined);
   assert.equal(systemd.restartCalls, 2);
 });
@@ -161,7 +161,7 @@ test("adds our entries to config.json in a new kubelet directory that replaces t
   await using place = await AgentPlace.make();
   const { node, systemd } = place;
   await using agent = await place.agent();
-  await agent.shows(200, "GPS200");
+  await agent.proves();
   const next = `${node.kubelet}.next`;
   mkdirSync(next);
   writeFileSync(join(next, "config.json"), JSON.stringify({ auths: theirs }));
@@ -174,7 +174,7 @@ test("adds our entries to config.json in a new kubelet directory that replaces t
   assert.ok(await inTime(isThere, 40_000), agent.output);
   // The agent treats the missing entries as drift: it repairs the file, and waits until the kubelet
   // reads the file again by itself.
-  await agent.shows("5nn", "GPS254");
+  await agent.shows("GPS254");
   assert.equal(systemd.restartCalls, 1);
   assert.equal(readFileSync(`${node.kubelet}.away/config.json`, "utf8"), ours);
 });
@@ -185,11 +185,11 @@ test("creates nothing and reports the reason while the agent is not allowed to e
   writeFileSync(node.config, JSON.stringify({ auths: theirs }));
   chmodSync(node.kubelet, 0);
   await using agent = await place.agent();
-  await agent.shows("5nn", "EACCES");
+  await agent.shows("EACCES");
   assert.equal(systemd.restartCalls, 0);
   await node.reports(/^GPS20[68] .*EACCES/);
   chmodSync(node.kubelet, 0o700);
-  await agent.shows(200, "GPS200", 40_000);
+  await agent.proves(40_000);
   assert.deepEqual(JSON.parse(node.file ?? ""), oursBeside(theirs));
   assert.equal(systemd.restartCalls, 1);
 });

@@ -79,7 +79,7 @@ class Disk implements AsyncDisposable {
     assert.equal(this.systemd.restartCalls, 0, where);
   }
   async healed(agent: AgentProcess, where: string): Promise<void> {
-    await agent.shows(200, "GPS200", 60_000);
+    await agent.proves(60_000);
     assert.equal(this.node.file, after, where);
     assert.equal(this.systemd.restartCalls, 1, where);
     assert.deepEqual(this.node.kept, keeping(theirs), where);
@@ -142,7 +142,7 @@ test("keeps the old file and reports the reason if every fsync, rename or write 
   for (const call of calls) {
     await using disk = await Disk.make();
     await using agent = await disk.agent(...failing(call, "EIO"));
-    await agent.shows("5nn", "GPS208", 30_000);
+    await agent.shows("GPS208", 30_000);
     disk.untouched(call);
     await disk.node.reports(/^GPS208 .*EIO/);
     assert.doesNotMatch(agent.output, new RegExp(encode(long)));
@@ -230,7 +230,7 @@ test("changes nothing and reports the reason while the file system is read-only,
   await using disk = await Disk.make("mount", "--bind");
   run("mount", "-o", "remount,ro,bind", disk.node.kubelet);
   await using agent = await disk.agent();
-  await agent.shows("5nn", "GPS208", 30_000);
+  await agent.shows("GPS208", 30_000);
   disk.untouched("read-only");
   await disk.node.reports(/EROFS/);
   run("mount", "-o", "remount,rw,bind", disk.node.kubelet);
@@ -241,12 +241,12 @@ test("creates nothing while the kubelet's directory is missing or a file has our
   await using disk = await Disk.make();
   renameSync(disk.node.kubelet, `${disk.node.kubelet}.away`);
   await using agent = await disk.agent();
-  await agent.shows("5nn", "GPS208", 30_000);
+  await agent.shows("GPS208", 30_000);
   assert.equal(disk.node.file, undefined);
   assert.equal(disk.systemd.restartCalls, 0);
   writeFileSync(`${disk.node.kubelet}.away/global-pull-secret`, "somebody's");
   renameSync(`${disk.node.kubelet}.away`, disk.node.kubelet);
-  await agent.shows("5nn", "not a directory", 60_000);
+  await agent.shows("not a directory", 60_000);
   disk.untouched("a file");
   rmSync(disk.node.folder);
   mkdirSync(disk.node.folder);
@@ -263,7 +263,7 @@ test("keeps the provider's old answer while the disk is full, and writes the new
     node.flags = ["--delivery=CredentialProvider", "--restart=Never"];
     {
       await using first = await disk.agent();
-      await first.shows(200, "GPS200");
+      await first.proves();
     }
     node.mount(2, { additional: { "a.io": long.replaceAll("x", "y") } });
     const old = answeredPasswords(node.kubelet);
@@ -279,7 +279,7 @@ test("keeps the provider's old answer while the disk is full, and writes the new
       assert.deepEqual(answeredPasswords(node.kubelet), old, where);
     }
     truncateSync(filler, 0);
-    await agent.shows(200, "GPS200", 60_000);
+    await agent.proves(60_000);
     assert.ok(served(), where);
     assert.equal(systemd.restartCalls, 0, where);
   }

@@ -66,7 +66,7 @@ export class Inside {
   /** Starts the agent as a transient unit. systemd does not restart the agent. */
   async start(revision: number, ...flags: readonly string[]): Promise<void> {
     this.node.isFor(flags);
-    this.node.grant(revision);
+    this.node.ask(revision);
     const elsewhere = flags.find((flag) => flag.startsWith("--systemd-directory="));
     const mounts = {
       kubelet: "/var/lib/kubelet",

@@ -28,7 +28,7 @@ async function applyEach(
     place.systemd.script = [...script];
     place.node.mount(index + 1, { additional: { "a.io": `password${index}` } });
     await using agent = await place.agent(["--probation=0s"], index + 1);
-    await agent.shows(200, "GPS200");
+    await agent.proves();
     assert.ok(place.node.file?.includes(encode(`password${index}`)));
     assert.equal(place.systemd.active, "active");
     asked.push(place.systemd.restartCalls - before);
@@ -56,14 +56,14 @@ test("requests no restart while another client's job for the unit is queued or r
   await using place = await AgentPlace.make();
   place.systemd.job = 7;
   await using agent = await place.agent();
-  await agent.shows("5nn", "GPS213");
+  await agent.shows("GPS213");
   assert.equal(place.node.file, ours);
   const rounds = () => place.systemd.calls.filter((call) => call === questioned).length;
   const before = rounds();
   assert.ok(await inTime(() => rounds() > before + 3));
   assert.equal(place.systemd.restartCalls, 0);
   place.systemd.job = 0;
-  await agent.shows(200, "GPS200");
+  await agent.proves();
   assert.equal(place.systemd.restartCalls, 1);
 });
 
@@ -71,10 +71,10 @@ test("requests no restart if another client's restart was queued when the file w
   await using place = await AgentPlace.make();
   place.systemd.job = 7;
   await using agent = await place.agent();
-  await agent.shows("5nn", "GPS213");
+  await agent.shows("GPS213");
   place.systemd.started();
   place.systemd.job = 0;
-  await agent.shows(200, "GPS200");
+  await agent.proves();
   assert.equal(place.systemd.restartCalls, 0);
 });
 
@@ -83,14 +83,14 @@ test("changes nothing while the unit is masked or missing, or cannot be loaded",
   for (const load of ["masked", "not-found", "bad-setting", "error"]) {
     place.systemd.load = load;
     await using agent = await place.agent();
-    await agent.shows("5nn", "GPS211");
+    await agent.shows("GPS211");
     await place.node.reports(new RegExp(`kubelet.service: ${load}`));
     assert.deepEqual([place.node.file, place.systemd.restartCalls], [undefined, 0], load);
   }
   await using agent = await place.agent();
-  await agent.shows("5nn", "GPS211");
+  await agent.shows("GPS211");
   place.systemd.load = "loaded";
-  await agent.shows(200, "GPS200");
+  await agent.proves();
   assert.deepEqual([place.node.file, place.systemd.restartCalls], [ours, 1]);
 });
 

@@ -77,7 +77,7 @@ test(
     // Sends the signal only after the files are written. While write-file-atomic writes a file,
     // this library catches SIGABRT, and loses the signal if the write ends before the signal is
     // handled (one abort in twenty on a busy machine).
-    await agent.shows(200, "GPS200");
+    await agent.proves();
     assert.equal(await agent.end("SIGABRT"), "SIGABRT");
     const [core = ""] = readdirSync(crash);
     assert.ok(existsSync(join(crash, core)) && core.startsWith(pattern), "no core was made");
@@ -87,7 +87,7 @@ test(
     for (const needle of needles)
       assert.ok(!agent.output.includes(needle) && !node.message.includes(needle));
     await using next = await AgentProcess.start(node, options);
-    await next.shows(200, "GPS200");
+    await next.proves();
     const mounted = leaks(node.secret).map((file) => join("secret", file));
     assert.deepEqual(
       leaks(node.root),
@@ -120,7 +120,7 @@ test("prints no secret that is in a registry key of the node's file", async () =
       revision: 1,
       healthzPort: systemd.healthzPort,
     });
-    printed.push(await agent.shows("5nn", code));
+    printed.push(await agent.shows(code));
     await node.reports(new RegExp(`^${code}`));
     printed.push(node.message, agent.output);
   }

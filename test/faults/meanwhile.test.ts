@@ -12,10 +12,10 @@ test("does not start a kubelet that was down before the change, and applies the 
   await using place = await AgentPlace.make();
   [place.systemd.active, place.systemd.sub, place.systemd.mainPid] = ["inactive", "dead", 0];
   await using agent = await place.agent();
-  await agent.shows("5nn", "kubelet.service is inactive");
+  await agent.shows("kubelet.service is inactive");
   assert.deepEqual([place.node.file, place.systemd.restartCalls], [undefined, 0]);
   place.systemd.started();
-  await agent.shows(200, "GPS200");
+  await agent.proves();
   assert.deepEqual([place.node.file, place.systemd.restartCalls], [ours, 1]);
 });
 
@@ -25,19 +25,19 @@ test("is NotReady, but does not start the kubelet, when another client stops the
   // a wrong second restart at once.
   place.systemd.startLimitMicros = 100_000n;
   await using agent = await place.agent();
-  await agent.shows(200, "GPS200");
+  await agent.proves();
   [place.systemd.active, place.systemd.sub, place.systemd.mainPid] = ["inactive", "dead", 0];
   // This mount makes the agent observe the node at once. At rest the agent observes the node only
   // every 30 s.
   place.node.mount(1, content);
-  await agent.shows("5nn", "GPS221", 40_000);
+  await agent.shows("GPS221", 40_000);
   // Five more observations, one each second, give the agent time to request a restart.
   const { rounds } = place.systemd;
   assert.ok(await inTime(() => place.systemd.rounds > rounds + 5));
-  await agent.shows("5nn", "GPS221");
+  await agent.shows("GPS221");
   assert.equal(place.systemd.restartCalls, 1);
   place.systemd.started();
-  await agent.shows(200, "GPS200", 40_000);
+  await agent.proves(40_000);
   assert.equal(place.systemd.restartCalls, 1);
 });
 
@@ -48,13 +48,13 @@ test("accepts another client's restart if the kubelet has started after the file
     { after: "unchanged", error: "org.freedesktop.DBus.Error.LimitsExceeded" },
   ];
   await using agent = await place.agent();
-  await agent.shows("5nn", "GPS210");
+  await agent.shows("GPS210");
   assert.ok(await inTime(() => place.node.file === ours));
   // systemd refuses every further request too, so only the administrator's restart can make the
   // agent Ready. One request of the agent might be on its way at this moment.
   const asked = place.systemd.restartCalls;
   place.systemd.started();
-  await agent.shows(200, "GPS200", 40_000);
+  await agent.proves(40_000);
   assert.ok(place.systemd.restartCalls <= asked + 1);
 });
 
@@ -63,7 +63,7 @@ test("accepts the revision when the third attempt works after two failures, and 
   place.systemd.startLimitMicros = 100_000n;
   place.systemd.script = [crashes, crashes, comesBack];
   await using agent = await place.agent();
-  await agent.shows(200, "GPS200", 30_000);
+  await agent.proves(30_000);
   assert.equal(place.systemd.restartCalls, 3);
   assert.equal(place.node.file, ours);
   await place.node.reports(/^$/);
@@ -74,7 +74,7 @@ test("requests only one restart from a slow systemd, even if the job takes longe
   // Longer than the 10 s after which a question to systemd counts as unanswered.
   place.systemd.script = [{ ...comesBack, takes: 12_000 }];
   await using agent = await place.agent();
-  await agent.shows("5nn", "GPS212", 10_000);
-  await agent.shows(200, "GPS200", 40_000);
+  await agent.shows("GPS212", 10_000);
+  await agent.proves(40_000);
   assert.equal(place.systemd.restartCalls, 1);
 });

@@ -14,7 +14,7 @@ function withdraw(): void {
   const node = sharedNode();
   node.revision += 1;
   node.inside.node.mount(node.revision, {});
-  node.inside.node.grant(node.revision);
+  node.inside.node.ask(node.revision);
 }
 
 test("restarts, rolls back and withdraws without a D-Bus daemon, as on kind's nodes", async (t) => {
@@ -23,7 +23,7 @@ test("restarts, rolls back and withdraws without a D-Bus daemon, as on kind's no
   await inside.machine.exec(["systemctl", "stop", "dbus.socket", "dbus.service"]);
   t.after(() => inside.machine.exec(["systemctl", "start", "dbus.socket"]));
   await inside.start(revision);
-  await inside.shows(200, "GPS200");
+  await inside.proves();
   const now = await inside.kubelet();
   assert.notEqual(now.InvocationID, old.InvocationID);
   assert.deepEqual(await inside.jobs(revision), ["done"]);
@@ -46,7 +46,7 @@ test("restarts, rolls back and withdraws without a D-Bus daemon, as on kind's no
 test("applies nothing on a node without systemd, and reports the reason", async () => {
   const { inside, revision } = await fresh();
   await inside.start(revision, nowhere);
-  await inside.shows("5nn", "GPS262");
+  await inside.shows("GPS262");
   assert.ok(!existsSync(inside.node.folder));
 });
 
@@ -59,7 +59,7 @@ test("in mode Reread, serves a kubelet that has no unit and no healthz", async (
   const pid = (await inside.machine.exec(["sh", "-c", shell])).trim();
   try {
     await inside.start(revision, "--restart=Never", nowhere);
-    await inside.shows("5nn", "GPS254");
+    await inside.shows("GPS254");
     assert.equal(inside.node.file, ours);
     withdraw();
     await until("the credential is gone", async () => inside.node.file === undefined);
@@ -78,13 +78,13 @@ test("in mode Reread, serves a kubelet that has no unit and no healthz", async (
 test("removes a credential even if the agent cannot reach systemd", async () => {
   const { inside, revision } = await fresh();
   await inside.start(revision);
-  await inside.shows(200, "GPS200");
+  await inside.proves();
   assert.equal(inside.node.file, ours);
   const { InvocationID } = await inside.kubelet();
   await inside.kill("SIGTERM");
   withdraw();
   await inside.start(sharedNode().revision, nowhere);
-  await inside.shows("5nn", "GPS254");
+  await inside.shows("GPS254");
   await until("the credential is gone", async () => inside.node.file === undefined);
   assert.equal((await inside.kubelet()).InvocationID, InvocationID);
 });
@@ -93,6 +93,6 @@ test("changes nothing if the kubelet's unit has RefuseManualStop", async () => {
   const { inside, revision } = await fresh();
   await inside.machine.breakKubelet("[Unit]\nRefuseManualStop=yes\n");
   await inside.start(revision);
-  await inside.shows("5nn", "GPS259");
+  await inside.shows("GPS259");
   assert.equal(inside.node.file, undefined);
 });

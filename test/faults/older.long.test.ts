@@ -93,7 +93,7 @@ async function rotate(): Promise<void> {
   revision += 1;
   inside.node.mount(revision, { additional: { [registry.host]: password } });
   await inside.start(revision, "--delivery=CredentialProvider", "--restart=Never");
-  await inside.shows(200, "GPS200");
+  await inside.proves();
 }
 
 /** Runs a pod whose image is not on the node, and waits until it runs. */

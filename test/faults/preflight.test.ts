@@ -27,10 +27,10 @@ test("restarts no kubelet while the kubelet's healthz does not answer", async ()
     await agent.shows(200, "GPS221");
   }
   await using agent = await place.agent();
-  await agent.shows("5nn", "GPS221");
+  await agent.shows("GPS221");
   untouched(place);
   place.systemd.healthy = true;
-  await agent.shows(200, "GPS200");
+  await agent.proves();
   assert.equal(place.systemd.restartCalls, 1);
 });
 
@@ -40,26 +40,26 @@ test("restarts the kubelet's active unit, and never an inactive kubelet.service 
   place.systemd.others.set("kubelet.service", "inactive");
   {
     await using agent = await place.agent(["--unit=kubelet.service"]);
-    await agent.shows("5nn", "GPS230");
+    await agent.shows("GPS230");
     untouched(place);
   }
   await using agent = await place.agent();
-  await agent.shows(200, "GPS200");
+  await agent.proves();
   assert.deepEqual(place.systemd.restarted, ["k3s-agent.service"]);
 });
 
 test("does not start a stopped kubelet when config.json drifts", async () => {
   await using place = await AgentPlace.make();
   await using agent = await place.agent(["--unit=kubelet.service"]);
-  await agent.shows(200, "GPS200");
+  await agent.proves();
   [place.systemd.active, place.systemd.sub, place.systemd.mainPid] = ["inactive", "dead", 0];
   writeFileSync(place.node.config, "{}");
   // The agent repairs the file, but must not start the kubelet. The kubelet reads the file when an
   // administrator starts it.
   assert.ok(await inTime(() => place.node.file === ours));
-  await agent.shows("5nn", "GPS221");
+  await agent.shows("GPS221");
   place.systemd.started();
-  await agent.shows("5nn", "GPS254", 40_000);
+  await agent.shows("GPS254", 40_000);
   assert.deepEqual([place.node.file, place.systemd.restartCalls], [ours, 1]);
 });
 
@@ -67,11 +67,11 @@ test("changes nothing and names the units if several units, or none, could be th
   await using place = await AgentPlace.make();
   place.systemd.others.set("k3s.service", "active");
   await using agent = await place.agent();
-  await agent.shows("5nn", "kubelet.service and k3s.service are active");
+  await agent.shows("kubelet.service and k3s.service are active");
   untouched(place);
   [place.systemd.active, place.systemd.sub] = ["failed", "failed"];
   place.systemd.others.set("k3s.service", "activating");
-  await agent.shows("5nn", "kubelet.service is failed, k3s.service is activating");
+  await agent.shows("kubelet.service is failed, k3s.service is activating");
   untouched(place);
 });
 
@@ -93,18 +93,18 @@ test("restarts a unit that contains a control plane only if a flag allows this; 
   place.systemd.unit = "k3s.service";
   {
     await using agent = await place.agent();
-    await agent.shows("5nn", "GPS254");
+    await agent.shows("GPS254");
     assert.deepEqual([place.node.file, place.systemd.restartCalls], [ours, 0]);
     // Another client restarts the unit. Then the kubelet has read the file, so the agent no longer
     // waits.
     place.systemd.started();
-    await agent.shows(200, "GPS200");
+    await agent.proves();
     assert.equal(place.systemd.restartCalls, 0);
     assert.equal(await agent.end("SIGTERM"), 0);
   }
   place.node.mount(2, { additional: { "a.io": "newer" } });
   await using agent = await place.agent(["--restart-control-plane=Always"], 2);
-  await agent.shows(200, "GPS200");
+  await agent.proves();
   assert.deepEqual(place.systemd.restarted, ["k3s.service"]);
 });
 
@@ -114,7 +114,7 @@ test("writes nothing if systemd is too old to distinguish two restarts", async (
     place.systemd.unknown.clear();
     place.systemd.unknown.add(property);
     await using agent = await place.agent();
-    await agent.shows("5nn", "GPS231");
+    await agent.shows("GPS231");
     untouched(place);
   }
 });
@@ -123,11 +123,11 @@ test("creates config.json and our folder again if another program deletes both",
   await using place = await AgentPlace.make();
   const { node } = place;
   await using agent = await place.agent();
-  await agent.shows(200, "GPS200");
+  await agent.proves();
   rmSync(node.folder, { recursive: true });
   rmSync(node.config);
   assert.ok(await inTime(() => phaseOf(node) === "applied" && node.file === ours, 40_000));
-  await agent.shows("5nn", "GPS254");
+  await agent.shows("GPS254");
   assert.equal(place.systemd.restartCalls, 1);
 });
 
@@ -141,9 +141,9 @@ test("on an unfit node, ends once with the exit code of a refusal, and then wait
     assert.match(node.message, /^GPS221 /);
   }
   await using agent = await place.agent();
-  await agent.shows("5nn", "GPS257");
+  await agent.shows("GPS257");
   untouched(place);
   place.systemd.healthy = true;
-  node.grant(1, { since: "2026-11-26T19:00:00Z" });
-  await agent.shows(200, "GPS200", 40_000);
+  node.ask(1, { since: "2026-11-26T19:00:00Z" });
+  await agent.proves(40_000);
 });

@@ -79,7 +79,7 @@ test("lets pulls succeed after each rotation and fail after a withdrawal, with t
   await untilState(cluster, "early", ...pullRefused);
   for (const name of ["first", "second", "third"]) {
     await rotate();
-    await inside.shows(200, "GPS200");
+    await inside.proves();
     const began = performance.now();
     await pull(name);
     await untilState(cluster, name, "Running");
@@ -90,7 +90,7 @@ test("lets pulls succeed after each rotation and fail after a withdrawal, with t
   assert.equal(mode & 0o777, 0o600);
   assert.ok(machine.readFile(providerFiles.stamp), "the script left no stamp");
   await serve({});
-  await inside.shows(200, "GPS224");
+  await inside.removes();
   assert.deepEqual(answeredPasswords(inside.node.kubelet), {});
   await pull("late");
   await untilState(cluster, "late", ...pullRefused);
@@ -99,7 +99,7 @@ test("lets pulls succeed after each rotation and fail after a withdrawal, with t
 
 test("lets pulls use other credentials while the provider's script is killed, broken or missing", async () => {
   const auth = encode(await rotate());
-  await inside.shows(200, "GPS200");
+  await inside.proves();
   const file = join(inside.node.kubelet, providerFiles.script);
   const right = readFileSync(file);
   const { InvocationID } = await inside.kubelet();
@@ -127,7 +127,7 @@ test("once the kubelet has used the provider, removes the node's own entry for t
   const theirs = JSON.stringify({ auths: { [host]: { auth: "dGhlaXJzOm9sZA==" } } });
   machine.writeFile("config.json", theirs);
   await rotate();
-  await inside.shows(200, "GPS200");
+  await inside.proves();
   assert.equal(inside.node.file, '{"auths":{}}');
   // The pull works although the kubelet might still remember the node's own entry, which the
   // registry refuses.

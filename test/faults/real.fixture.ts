@@ -21,7 +21,7 @@ test("H16, H17: writes the file and restarts the real kubelet once, without capa
   const { inside, revision } = await fresh();
   const old = await inside.kubelet();
   await inside.start(revision);
-  await inside.shows(200, "GPS200");
+  await inside.proves();
   const now = await inside.kubelet();
   assert.notEqual(now.InvocationID, old.InvocationID);
   assert.equal(inside.node.file, ours);
@@ -31,7 +31,7 @@ test("H16, H17: writes the file and restarts the real kubelet once, without capa
   assert.match(await inside.machine.exec(["cat", `/proc/${MainPID}/coredump_filter`]), /^0+$/m);
   await inside.kill("SIGTERM");
   await inside.start(revision);
-  await inside.shows(200, "GPS200");
+  await inside.proves();
   assert.equal((await inside.kubelet()).InvocationID, now.InvocationID);
 });
 
@@ -39,7 +39,7 @@ test("H18: restores the old file when the kubelet cannot start, and starts the k
   const { inside, revision } = await fresh();
   await inside.machine.breakKubelet();
   await inside.start(revision);
-  await inside.shows("5nn", "GPS220", 90_000);
+  await inside.shows("GPS220", 90_000);
   assert.equal(inside.node.file, undefined);
   await inside.machine.healKubelet();
   assert.equal(await inside.ended(), "1");
@@ -87,7 +87,7 @@ test("requests a restart that is owed according to the agent's journal", async (
   const { inside, revision } = await fresh();
   const old = await inside.kubelet();
   await inside.start(revision, "--restart=Never");
-  await inside.shows("5nn", "GPS254");
+  await inside.shows("GPS254");
   await inside.kill("SIGKILL");
   // Changes the journal as if the agent had been killed right after the rename, so that a restart
   // is owed.
@@ -98,7 +98,7 @@ test("requests a restart that is owed according to the agent's journal", async (
     JSON.stringify({ ...record, phase: "applying", matters: true }),
   );
   await inside.start(revision);
-  await inside.shows(200, "GPS200");
+  await inside.proves();
   assert.notEqual((await inside.kubelet()).InvocationID, old.InvocationID);
 });
 
@@ -106,7 +106,7 @@ test("requests only one restart when systemd is re-executed in the middle of the
   const { inside } = await duringRestart();
   const now = await inside.kubelet();
   await inside.machine.exec(["systemctl", "daemon-reexec"]);
-  await inside.shows(200, "GPS200", 60_000);
+  await inside.proves(60_000);
   assert.equal((await inside.kubelet()).InvocationID, now.InvocationID);
 });
 
@@ -114,14 +114,14 @@ test("changes nothing if the unit does not exist, or if systemd's socket does no
   const { inside, revision } = await fresh();
   const old = await inside.kubelet();
   await inside.start(revision, "--unit=nothere.service");
-  await inside.shows("5nn", "GPS211");
+  await inside.shows("GPS211");
   await inside.kill("SIGTERM");
   await inside.start(revision, "--systemd-directory=/nowhere");
-  await inside.shows("5nn", "GPS262");
+  await inside.shows("GPS262");
   assert.equal(inside.node.file, undefined);
   assert.ok(!existsSync(inside.node.folder));
   assert.equal((await inside.kubelet()).InvocationID, old.InvocationID);
   await inside.kill("SIGTERM");
   await inside.start(revision);
-  await inside.shows(200, "GPS200", 60_000);
+  await inside.proves(60_000);
 });

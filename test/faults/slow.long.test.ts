@@ -13,7 +13,7 @@ test("requests only one restart even if the job takes longer than the deadline f
   // The deadline for a job is 210 s. Afterwards the agent reads the unit's state.
   place.systemd.script = [{ ...comesBack, takes: 230_000 }];
   await using agent = await place.agent();
-  await agent.shows(200, "GPS200", 260_000);
+  await agent.proves(260_000);
   assert.deepEqual([place.node.file, place.systemd.restartCalls], [ours, 1]);
   assert.match(agent.output, /"msg":"job unknown"/);
 });
@@ -32,7 +32,7 @@ test("restores the old file if the kubelet does not answer healthz for 30 s afte
 test("at rest, requests healthz twice a minute and nothing from systemd, however often the kubelet probes the agent", async () => {
   await using place = await AgentPlace.make();
   await using agent = await place.agent();
-  await agent.shows(200, "GPS200");
+  await agent.proves();
   const asked = () => ({ healthz: place.systemd.rounds, systemd: place.systemd.calls.length });
   const probeFor = async (seconds: number) => {
     for (let second = 0; second < seconds; second++) {

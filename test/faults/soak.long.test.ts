@@ -138,7 +138,7 @@ const staying: Readonly<Record<string, Fault>> = {
   async "healthz fails"() {
     systemd.healthy = false;
     node.mount(revision, { additional: { "a.io": inForce ?? "" } });
-    await agent?.shows("5nn", "GPS221", 60_000);
+    await agent?.shows("GPS221", 60_000);
     systemd.healthy = true;
     return [0, 0];
   },

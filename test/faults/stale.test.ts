@@ -40,12 +40,12 @@ test("connects to a new socket of systemd that replaces the old socket, as after
     revision: 1,
     healthzPort: early.healthzPort,
   });
-  await agent.shows(200, "GPS200");
+  await agent.proves();
   early.die();
   rmSync(join(host, "private"));
   await using late = await ScriptedSystemd.start(host);
   node.mount(2, { additional: { "a.io": "newer" } });
-  node.grant(2);
+  node.ask(2);
   assert.ok(await inTime(() => late.restartCalls === 1));
   await agent.shows(200, "revision 2");
   assert.equal(early.restartCalls, 1);
@@ -67,7 +67,7 @@ async function stale(
   writeFileSync(node.config, "{}");
   await using healthz = await startHealthz();
   await using agent = await AgentProcess.start(node, { revision: 1, healthzPort: healthz.port });
-  await agent.shows("5nn", "GPS2");
+  await agent.shows("GPS2");
   await node.reports(/^(GPS210 .*ECONNREFUSED|GPS262 .*ENOENT)/);
   assert.equal(node.file, "{}");
   await using systemd = await comesBack(host, node.systemd);

@@ -33,7 +33,7 @@ test("changes nothing without systemd, reports the reason, and recovers when sys
   writeFileSync(node.config, "{}");
   await using healthz = await startHealthz();
   await using agent = await AgentProcess.start(node, { revision: 1, healthzPort: healthz.port });
-  await agent.shows("5nn", "GPS262");
+  await agent.shows("GPS262");
   assert.equal(node.file, "{}");
   await node.reports(/^GPS262 .*ENOENT/);
   await using systemd = await ScriptedSystemd.start(node.systemd);
@@ -46,7 +46,7 @@ test("with --restart=Never, requests no restart, and is Ready once the kubelet h
   const journal = join(place.node.folder, "journal.json");
   {
     await using first = await place.agent(["--restart=Never"]);
-    await first.shows("5nn", "GPS254");
+    await first.shows("GPS254");
     assert.equal(place.node.file, ours);
   }
   const { renamed, ...rest } = JSON.parse(readFileSync(journal, "utf8"));
@@ -58,8 +58,8 @@ test("with --restart=Never, requests no restart, and is Ready once the kubelet h
     JSON.stringify({ ...rest, renamed: { ...renamed, monotonic: renamed.monotonic - 280_000 } }),
   );
   await using agent = await place.agent(["--restart=Never"]);
-  assert.match(await agent.shows("5nn", "GPS254"), /\b([1-9]|1\d|2[0-5]) s more/);
-  await agent.shows(200, "GPS200", 40_000);
+  assert.match(await agent.shows("GPS254"), /\b([1-9]|1\d|2[0-5]) s more/);
+  await agent.proves(40_000);
   assert.ok(process.hrtime.bigint() / 1_000_000n >= BigInt(renamed.monotonic + 25_000));
   assert.deepEqual(place.systemd.calls, []);
 });
@@ -76,7 +76,7 @@ test("changes nothing while another agent runs on the node, whatever port the ot
   for (const samePort of [true, false]) {
     await using place = await AgentPlace.make();
     await using first = await place.agent();
-    await first.shows(200, "GPS200");
+    await first.proves();
     using other = besides(place);
     const options = { revision: 2, healthzPort: place.systemd.healthzPort };
     await using second = await AgentProcess.start(other, {
@@ -90,7 +90,7 @@ test("changes nothing while another agent runs on the node, whatever port the ot
       place.node.file === ours && statSync(place.node.folder).mtimeMs === mtimeMs;
     await stays("the file is the first agent's, and our folder is unchanged", untouched, 2500);
     assert.equal(await first.end("SIGTERM"), 0);
-    await second.shows(200, "GPS200", 20_000);
+    await second.proves(20_000);
     assert.match(place.node.file ?? "", new RegExp(encode("newer")));
   }
 });
@@ -98,15 +98,15 @@ test("changes nothing while another agent runs on the node, whatever port the ot
 test("keeps the lock while the agent is frozen, and releases it when the agent is killed", async () => {
   await using place = await AgentPlace.make();
   await using first = await place.agent();
-  await first.shows(200, "GPS200");
+  await first.proves();
   first.child.kill("SIGSTOP");
   using other = besides(place);
   const options = { revision: 2, healthzPort: place.systemd.healthzPort };
   await using second = await AgentProcess.start(other, options);
-  await second.shows("5nn", "GPS205");
+  await second.shows("GPS205");
   await stays("the file is the frozen agent's", () => place.node.file === ours, 2500);
   await first.end("SIGKILL");
-  await second.shows(200, "GPS200");
+  await second.proves();
 });
 
 test("while another program uses the probe port, applies the revision, but is not Ready and reports the port", async () => {
@@ -125,7 +125,7 @@ test("while another program uses the probe port, applies the revision, but is no
   assert.equal(node.file, ours);
   assert.equal(systemd.restartCalls, 1);
   other.close();
-  await agent.shows(200, "GPS200", 20_000);
+  await agent.proves(20_000);
   await node.reports(/^$/);
 });
 
@@ -134,9 +134,8 @@ test("ends once, before it is Ready, to confirm a withdrawal, and keeps running 
   const { node } = place;
   {
     await using agent = await place.agent();
-    await agent.shows(200, "GPS200");
+    await agent.proves();
   }
-  node.newPod();
   node.mount(2, {});
   {
     await using agent = await place.agent([], 2);
@@ -152,19 +151,18 @@ test("ends once, before it is Ready, to confirm a withdrawal, and keeps running 
     assert.ok(!existsSync(node.folder));
   }
   await using agent = await place.agent([], 2);
-  await agent.shows(200, "GPS224");
+  await agent.removes();
   assert.equal(agent.child.exitCode, null);
 });
 
 test("confirms a withdrawal without a folder or a lock if the node has none of our entries", async () => {
   await using place = await AgentPlace.make();
   const { node } = place;
-  node.newPod();
   node.mount(2, {});
   const stirred = statSync(node.kubelet).mtimeMs;
   for (const exit of [0, null]) {
     await using agent = await place.agent([], 2);
-    if (exit === null) await agent.shows(200, "GPS224");
+    if (exit === null) await agent.removes();
     else assert.equal(await agent.ended(), exit);
   }
   assert.deepEqual([existsSync(node.folder), statSync(node.kubelet).mtimeMs], [false, stirred]);
@@ -174,11 +172,10 @@ test("confirms a removal only when it can also record its termination message in
   await using place = await AgentPlace.make();
   const { node } = place;
   node.mount(2, {});
-  node.newPod();
   rmSync(node.pod, { recursive: true });
   {
     await using agent = await place.agent([], 2);
-    await agent.shows("5nn", "GPS208");
+    await agent.shows("GPS208");
     await node.reports(/^GPS208 .*ENOENT.*report/);
     assert.equal(agent.child.exitCode, null);
   }
@@ -190,10 +187,10 @@ test("confirms a removal only when it can also record its termination message in
 test("repairs our entry without a restart, and ignores changes of other programs' entries", async () => {
   await using place = await AgentPlace.make();
   await using agent = await place.agent();
-  await agent.shows(200, "GPS200");
+  await agent.proves();
   const theirs = { auth: encode("theirs") };
   writeFileSync(place.node.config, JSON.stringify({ auths: { "b.io": theirs } }));
-  await agent.shows("5nn", "GPS254");
+  await agent.shows("GPS254");
   const both = JSON.parse(place.node.file ?? "");
   assert.deepEqual(both, { auths: { "b.io": theirs, "a.io": { auth: encode("ours") } } });
   const lines = agent.output.split("\n").length;
@@ -212,7 +209,7 @@ test("repairs our entry without a restart, and ignores changes of other programs
 test("writes seldom and restarts nothing while another program rewrites the file again and again", async () => {
   await using place = await AgentPlace.make();
   await using agent = await place.agent();
-  await agent.shows(200, "GPS200");
+  await agent.proves();
   const end = performance.now() + 6000;
   let repairs = 0;
   while (performance.now() < end) {
@@ -226,7 +223,7 @@ test("writes seldom and restarts nothing while another program rewrites the file
   assert.ok(repairs <= 5, `${repairs} repairs in 6 s`);
   assert.equal(place.systemd.restartCalls, 1);
   assert.ok(await inTime(() => place.node.file?.includes("a.io") === true, 40_000), agent.output);
-  await agent.shows("5nn", "GPS254", 40_000);
+  await agent.shows("GPS254", 40_000);
   assert.deepEqual(Object.keys(JSON.parse(place.node.file ?? "").auths), ["b.io", "a.io"]);
 });
 
@@ -235,13 +232,13 @@ test("replaces a file that the kubelet cannot parse, and restores the file on re
   writeFileSync(place.node.config, '{"auths":', { mode: 0o644 });
   {
     await using agent = await place.agent();
-    await agent.shows("5nn", "GPS207");
-    await agent.shows(200, "GPS200");
+    await agent.shows("GPS207");
+    await agent.proves();
     assert.equal(place.node.file, ours);
   }
   place.node.mount(2, {});
   await using agent = await place.agent([], 2);
-  await agent.shows(200, "GPS224");
+  await agent.removes();
   assert.equal(place.node.file, '{"auths":');
   assert.equal(statSync(place.node.config).mode & 0o777, 0o644);
 });
@@ -270,12 +267,12 @@ test("refuses a config.json that is not a plain file, and leaves config.json unc
       make();
       place.node.mount(mounted, content);
       const before = statSync(config, { throwIfNoEntry: false })?.ino;
-      await agent.shows("5nn", why);
+      await agent.shows(why);
       assert.equal(statSync(config, { throwIfNoEntry: false })?.ino, before, why);
     }
   rmSync(config);
   place.node.mount(2, content);
-  await agent.shows("5nn", "GPS254");
+  await agent.shows("GPS254");
   assert.equal(place.node.file, ours);
 });
 
@@ -284,12 +281,12 @@ test("replaces root's file, but leaves a file of another user unchanged and repo
   writeFileSync(place.node.config, "{}");
   chownSync(place.node.config, 1234, 0);
   await using agent = await place.agent();
-  await agent.shows("5nn", "it belongs to 1234:0");
+  await agent.shows("it belongs to 1234:0");
   assert.equal(place.node.file, "{}");
   assert.equal(statSync(place.node.config).uid, 1234);
   assert.equal(place.systemd.restartCalls, 0);
   chownSync(place.node.config, 0, 0);
-  await agent.shows(200, "GPS200", 40_000);
+  await agent.proves(40_000);
   assert.equal(place.node.file, ours);
 });
 
@@ -304,9 +301,9 @@ test("on SIGTERM, ends the wait for a job at once, and the next agent does not r
   }
   assert.equal(place.systemd.active, "deactivating", "the agent did not wait for the job");
   await using agent = await place.agent();
-  await agent.shows("5nn", "GPS213");
+  await agent.shows("GPS213");
   job.resolve();
-  await agent.shows(200, "GPS200");
+  await agent.proves();
   assert.equal(place.systemd.restartCalls, 1);
 });
 
@@ -314,12 +311,12 @@ test("requests no second restart if systemd hangs up in the middle of the job an
   await using place = await AgentPlace.make();
   place.systemd.onCall = (member) => void (member === "RestartUnit" && place.systemd.die());
   await using agent = await place.agent();
-  await agent.shows("5nn", "GPS210");
+  await agent.shows("GPS210");
   place.systemd.started();
   rmSync(join(place.node.systemd, "private"));
   await using systemd = await ScriptedSystemd.start(place.node.systemd);
   systemd.invocation = place.systemd.invocation;
-  await agent.shows(200, "GPS200", 20_000);
+  await agent.proves(20_000);
   assert.equal(systemd.restartCalls, 0);
 });
 
@@ -329,12 +326,12 @@ test("turns NotReady when the kubelet dies within its probation, and Ready after
   // restarted the kubelet.
   place.systemd.startLimitMicros = 60_000_000n;
   await using agent = await place.agent(["--probation=6s"]);
-  await agent.shows("5nn", "GPS215");
-  await agent.shows("5nn", "GPS215");
+  await agent.shows("GPS215");
+  await agent.shows("GPS215");
   place.systemd.died();
-  await agent.shows("5nn", "GPS214");
+  await agent.shows("GPS214");
   place.systemd.started();
-  await agent.shows(200, "GPS200");
+  await agent.proves();
   assert.equal(place.systemd.restartCalls, 1);
 });
 
@@ -344,7 +341,7 @@ test("requests restarts of a kubelet that stays down after the rollback, until t
   // systemd has stopped trying, so no other program starts the kubelet.
   place.systemd.script = [{ ...crashes, after: "failed" }];
   await using agent = await place.agent();
-  await agent.shows("5nn", "GPS220");
+  await agent.shows("GPS220");
   assert.equal(place.node.file, undefined);
   assert.equal(agent.child.exitCode, null);
   place.systemd.script = [comesBack];
@@ -359,7 +356,7 @@ test("H18: requests one restart with the old file, and no more, while systemd re
   systemd.startLimitMicros = 100_000n;
   systemd.script = [crashes];
   await using agent = await place.agent();
-  await agent.shows("5nn", "GPS220");
+  await agent.shows("GPS220");
   const { calls } = systemd;
   const before = calls.length;
   assert.ok(await inTime(() => calls.length > before + 40), "systemd gets no more requests");
@@ -386,18 +383,18 @@ test("moves an unreadable or too large journal aside, and restarts the kubelet, 
     await using place = await AgentPlace.make();
     {
       await using agent = await place.agent();
-      await agent.shows(200, "GPS200");
+      await agent.proves();
     }
     harm(`${place.node.folder}/journal.json`);
     {
       await using agent = await place.agent();
-      await agent.shows(200, "GPS200");
+      await agent.proves();
       assert.match(agent.output, new RegExp(`GPS223 .*${why}`));
       assert.equal(place.systemd.restartCalls, 2);
     }
     place.node.mount(2, {});
     await using agent = await place.agent([], 2);
-    await agent.shows(200, "GPS224");
+    await agent.removes();
     assert.equal(place.node.file, undefined);
   }
 });
@@ -407,12 +404,12 @@ test("removes everything except a directory that another program made in our fol
   const { node } = place;
   {
     await using agent = await place.agent();
-    await agent.shows(200, "GPS200");
+    await agent.proves();
   }
   mkdirSync(`${node.folder}/backup/of-theirs`, { recursive: true });
   node.mount(2, {});
   await using agent = await place.agent([], 2);
-  await agent.shows(200, "GPS224");
+  await agent.removes();
   assert.deepEqual([node.file, ...node.kept], [undefined, "backup"]);
 });
 
@@ -420,14 +417,13 @@ test("after the loss of the journal, confirms a withdrawal only when an administ
   await using place = await AgentPlace.make();
   {
     await using agent = await place.agent();
-    await agent.shows(200, "GPS200");
+    await agent.proves();
   }
   writeFileSync(`${place.node.folder}/journal.json`, "{");
   place.node.mount(2, {});
-  place.node.newPod();
   {
     await using agent = await place.agent([], 2);
-    await agent.shows("5nn", "GPS250");
+    await agent.shows("GPS250");
     assert.equal(place.node.file, ours);
     assert.equal(place.systemd.restartCalls, 1);
     rmSync(place.node.config);
@@ -443,7 +439,7 @@ test("leaves a newer agent's journal unchanged if the journal's version is too n
   const text = '{"version":9,"reads":9}';
   writeFileSync(`${place.node.folder}/journal.json`, text);
   await using agent = await place.agent();
-  await agent.shows("5nn", "GPS222");
+  await agent.shows("GPS222");
   assert.equal(readFileSync(`${place.node.folder}/journal.json`, "utf8"), text);
   assert.equal(place.node.file, undefined);
 });

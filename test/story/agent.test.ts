@@ -32,7 +32,7 @@ const endsWithin = 30_000;
 function story(): void {
   const node = new NodeDirectory();
   let systemd: ScriptedSystemd;
-  /** All log lines and termination messages of all agents. */
+  /** All log lines and reports of all agents. */
   let reported = "";
 
   before(async () => void (systemd = await ScriptedSystemd.start(node.systemd)));
@@ -43,7 +43,7 @@ function story(): void {
 
   const step = steps();
 
-  /** Runs an agent with this grant. Returns how many kubelet restarts it requested. */
+  /** Runs an agent with this order. Returns how many kubelet restarts it requested. */
   async function live(
     revision: number,
     run: (agent: AgentProcess) => Promise<unknown>,
@@ -55,23 +55,23 @@ function story(): void {
     try {
       await run(agent);
     } finally {
-      reported += agent.output + node.message;
+      reported += agent.output + JSON.stringify(node.api?.reports);
     }
     return systemd.restartCalls - restarts;
   }
 
-  const isReady = (agent: AgentProcess) => agent.shows(200, "GPS200");
+  const isProved = (agent: AgentProcess) => agent.proves();
   const read = () => JSON.parse(node.file ?? "null");
 
   test(
-    "H17: writes the file, restarts the kubelet once, and is Ready when the kubelet answers",
+    "H17: writes the file, restarts the kubelet once, and reports the proof when the kubelet answers",
     step(async () => {
       node.mount(1, secret("1"));
       systemd.script = [{ ...comesBack, healthy: false }, comesBack];
       const restarts = await live(1, async (agent) => {
-        await agent.shows("5nn", "GPS213");
+        await agent.shows("GPS213");
         systemd.healthy = true;
-        await isReady(agent);
+        await isProved(agent);
         assert.equal(await agent.end("SIGTERM"), 0);
       });
       assert.deepEqual(read(), fileOf("1"));
@@ -85,7 +85,7 @@ function story(): void {
     step(async () => {
       const old = lstatSync(node.config, { bigint: true });
       node.mount(2, secret("1"));
-      assert.equal(await live(2, isReady), 0);
+      assert.equal(await live(2, isProved), 0);
       const { ino, mtimeNs, ctimeNs } = lstatSync(node.config, { bigint: true });
       assert.deepEqual([ino, mtimeNs, ctimeNs], [old.ino, old.mtimeNs, old.ctimeNs]);
     }),
@@ -95,27 +95,27 @@ function story(): void {
     "H16: keeps another program's entry, and writes our entry again",
     step(async () => {
       await live(2, async (agent) => {
-        await isReady(agent);
+        await isProved(agent);
         writeFileSync(node.config, JSON.stringify({ auths: theirs }));
         assert.ok(await inTime(() => node.file?.includes(encode(`${planted}1`)) === true));
         // The kubelet reads the repaired file within five minutes, or at a restart.
-        await agent.shows("5nn", "GPS254");
+        await agent.shows("GPS254");
         systemd.started();
-        await isReady(agent);
+        await isProved(agent);
       });
       assert.deepEqual(read(), fileOf("1", theirs));
     }),
   );
 
   test(
-    "H15: waits until the granted revision is mounted, and then applies it",
+    "H15: keeps its content until the ordered revision is published, and then applies it",
     step(async () => {
       const old = node.file;
       const rotated = async (agent: AgentProcess) => {
-        await agent.shows("5nn", "GPS203");
+        await agent.shows("GPS200");
         assert.equal(node.file, old);
         node.mount(3, secret("3"));
-        await isReady(agent);
+        await isProved(agent);
       };
       assert.equal(await live(3, rotated, digestFor(3, secret("3"))), 1);
       assert.deepEqual(read(), fileOf("3", theirs));
@@ -129,11 +129,12 @@ function story(): void {
       systemd.startLimitMicros = 200_000n;
       systemd.script = [crashes, crashes, crashes, comesBack];
       node.mount(4, secret("4"));
-      const ended = async (agent: AgentProcess) => assert.equal(await agent.ended(endsWithin), 1);
-      assert.equal(await live(4, ended), 4);
+      const fails = (agent: AgentProcess) => agent.fails(endsWithin);
+      assert.equal(await live(4, fails), 4);
       assert.equal(node.file, old);
-      assert.match(node.message, /^GPS218 /);
-      assert.equal(await live(4, (agent) => agent.shows("5nn", "GPS219")), 0);
+      const keeps = async (agent: AgentProcess) => void (await agent.shows("GPS200"));
+      assert.equal(await live(4, keeps), 0);
+      assert.equal(node.file, old);
     }),
   );
 
@@ -149,26 +150,26 @@ function story(): void {
       };
       assert.equal(await live(5, killed), 0);
       assert.deepEqual(read(), fileOf("5", theirs));
-      assert.equal(await live(5, isReady), 1);
+      assert.equal(await live(5, isProved), 1);
     }),
   );
 
   test(
-    "keeps the node's content without a grant, and repairs drift once it has a grant",
+    "keeps the node's content without an order, and repairs drift once it has an order",
     step(async () => {
       const own = node.file;
       node.mount(6, secret("6"));
       const drifted = JSON.stringify({ auths: theirs });
       const restarts = await live(0, async (agent) => {
-        await isReady(agent);
+        await isProved(agent);
         assert.equal(node.file, own);
         writeFileSync(node.config, drifted);
-        await agent.shows(200, "GPS252");
+        await agent.shows("GPS252");
         assert.equal(node.file, drifted);
       });
       assert.equal(restarts, 0);
       node.mount(7, secret("5"));
-      await live(7, isReady);
+      await live(7, isProved);
       assert.equal(node.file, own);
     }),
   );
@@ -177,12 +178,8 @@ function story(): void {
     "H20: removes its entry and its folder when the credential is withdrawn",
     step(async () => {
       node.mount(8, {});
-      node.newPod();
-      const released = async (agent: AgentProcess) =>
-        assert.equal(await agent.ended(endsWithin), 0);
-      assert.equal(await live(8, released), 1);
-      assert.match(node.message, /^GPS224 /);
-      assert.equal(await live(8, (agent) => agent.shows(200, "GPS224")), 0);
+      for (const revision of [0, 8])
+        assert.equal(await live(revision, (agent) => agent.removes()), 0);
       assert.deepEqual(read(), { auths: theirs });
       assert.ok(!existsSync(node.folder));
     }),
@@ -195,10 +192,10 @@ function story(): void {
       writeFileSync(node.config, bytes);
       chmodSync(node.config, 0o640);
       node.mount(9, secret("9"));
-      await live(9, isReady);
+      await live(9, isProved);
       assert.deepEqual(read(), fileOf("9"));
       node.mount(10, {});
-      await live(10, async (agent) => assert.equal(await agent.ended(endsWithin), 0));
+      await live(10, (agent) => agent.removes());
       assert.equal(node.file, bytes);
       assert.equal(lstatSync(node.config).mode & 0o777, 0o640);
       assert.ok(!existsSync(node.folder));
@@ -206,7 +203,7 @@ function story(): void {
   );
 
   test(
-    "prints no credential in its log or its termination messages",
+    "prints no credential in its log or its reports",
     step(async () => {
       for (const code of ["GPS200", "GPS218", "GPS224"]) assert.match(reported, new RegExp(code));
       assert.ok(!reported.includes(planted) && !reported.includes(plantedAuth));
@@ -230,7 +227,7 @@ unless(notLinux, "one agent on one node", 2, () => {
       using node = new NodeDirectory();
       node.mount(1, {});
       await using agent = await AgentProcess.start(node, { revision: 1, healthzPort: 1 });
-      await agent.shows("5nn");
+      await agent.shows("GPS2");
       const proc = `/proc/${agent.child.pid}`;
       const status = readFileSync(`${proc}/status`, "utf8");
       for (const set of ["CapPrm", "CapEff", "CapBnd"])
@@ -238,7 +235,7 @@ unless(notLinux, "one agent on one node", 2, () => {
       assert.match(status, /^NoNewPrivs:\t1$/m);
       assert.match(status, /^Uid:\t0\t/m);
       const [, ...words] = readFileSync(`${proc}/cmdline`, "utf8").split("\0");
-      const flags = nodeFlags(node);
+      const flags = nodeFlags(node, node.api?.credentials ?? "");
       assert.deepEqual(words.slice(0, flags.length), flags);
       assert.match(words[flags.length] ?? "", /\/dist\/agent\.cjs$/);
     },

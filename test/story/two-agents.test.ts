@@ -35,19 +35,17 @@ test(
     await using first = await start();
     await using other = await start();
     // Neither agent has created the folder of the lock yet.
-    for (const agent of [first, other]) await agent.shows("5nn", "GPS20");
+    for (const agent of [first, other]) await agent.shows("GPS20");
     node.mount(1, secret);
-    const isReady = async (agent: AgentProcess) => (await agent.probe()).status === 200;
-    const waits = async (agent: AgentProcess) => (await agent.probe()).body.startsWith("GPS205 ");
-    const shared = async () =>
-      ((await isReady(first)) && (await waits(other))) ||
-      ((await isReady(other)) && (await waits(first)));
+    const isProved = (agent: AgentProcess) => agent.output.includes("GPS200");
+    const waits = (agent: AgentProcess) => agent.output.includes("GPS205");
+    const shared = () => (isProved(first) && waits(other)) || (isProved(other) && waits(first));
     assert.ok(await inTime(shared, 30_000), `${first.output}\n${other.output}`);
     assert.equal(systemd.restartCalls, 1);
     assert.equal(locks().length, 1);
-    const [holder, waiting] = (await isReady(first)) ? [first, other] : [other, first];
+    const [holder, waiting] = isProved(first) ? [first, other] : [other, first];
     assert.equal(await holder.end("SIGTERM"), 0);
-    await waiting.shows(200, "GPS200");
+    await waiting.proves();
     assert.equal(systemd.restartCalls, 1);
     assert.deepEqual(JSON.parse(node.file ?? ""), written);
   },
@@ -69,7 +67,7 @@ test(
     };
     node.mount(1, secret);
     await using agent = await start();
-    await agent.shows("5nn", "GPS205");
+    await agent.shows("GPS205");
     assert.deepEqual([node.file, node.kept, systemd.restartCalls], [undefined, [], 0]);
   },
 );
@@ -79,7 +77,7 @@ for (const signal of ["SIGTERM", "SIGINT"] as const)
     const { node, start, locks } = await place(t);
     node.mount(1, secret);
     await using agent = await start();
-    await agent.shows(200, "GPS200");
+    await agent.proves();
     assert.equal(locks().length, 1);
     assert.equal(await agent.end(signal), 0);
     assert.deepEqual(locks(), []);
@@ -90,12 +88,12 @@ test("removes unfinished files of a killed agent", { skip }, async (t) => {
   node.mount(1, secret);
   {
     await using killed = await start();
-    await killed.shows(200, "GPS200");
+    await killed.proves();
   }
   const names = ["config.json.staged", `${previousPrefix}${"0".repeat(64)}`];
   const leftovers = names.map((name) => join(node.folder, name));
   for (const file of leftovers) writeFileSync(file, "{}");
   await using next = await start();
-  await next.shows(200, "GPS200");
+  await next.proves();
   for (const file of leftovers) assert.ok(!existsSync(file), file);
 });

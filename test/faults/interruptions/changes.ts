@@ -172,7 +172,7 @@ async function prepared(row: Change): Promise<Disk> {
   if (row.from !== undefined) {
     node.mount(1, row.from.content);
     await using agent = await startOn(place, row.from, 1);
-    await agent.shows(200, "GPS200", 60_000);
+    await agent.proves(60_000);
   }
   await row.before?.(place);
   return diskOf(node.kubelet);

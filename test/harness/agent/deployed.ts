@@ -14,7 +14,7 @@ import type { NodeDirectory } from "./node-directory.ts";
 function daemonSetOf(): ReturnType<typeof daemonSet> {
   const run = { image: "x", imagePullSecrets: [], probationSeconds: 5 };
   const agent = { ...policyWith().agent, ...run };
-  return daemonSet(agent);
+  return daemonSet(agent, 1);
 }
 
 const container = daemonSetOf().spec?.template.spec?.containers[0];
@@ -48,7 +48,7 @@ export async function agentBundle(): Promise<string> {
 }
 
 /** The directories of a node that the DaemonSet mounts. */
-type Mounts = Pick<NodeDirectory, "kubelet" | "secret" | "systemd" | "pod" | "terminationLog">;
+type Mounts = Pick<NodeDirectory, "kubelet" | "secret" | "systemd">;
 
 /**
  * The agent's flags are written for the permission model of Node 24, the version in the image.
@@ -58,8 +58,11 @@ type Mounts = Pick<NodeDirectory, "kubelet" | "secret" | "systemd" | "pod" | "te
 const isPermission = (flag: string) => /^--(?:permission|allow-)/.test(flag);
 const fitsPermissions = process.versions.node.startsWith("24.");
 
-/** Node's flags in the DaemonSet, with the node's directories in place of the mount paths. */
-export function nodeFlags(node: Mounts): string[] {
+/**
+ * Node's flags in the DaemonSet, with the node's directories in place of the mount paths.
+ * `credentials`: the directory with the agent's token.
+ */
+export function nodeFlags(node: Mounts, credentials: string): string[] {
   const [, ...flags] = container?.command?.slice(0, -1) ?? [];
   const acceptedFlags = flags.filter((flag) => fitsPermissions || !isPermission(flag));
   return acceptedFlags.map((flag) =>
@@ -67,8 +70,7 @@ export function nodeFlags(node: Mounts): string[] {
       .replace(mountPaths.kubelet, node.kubelet)
       .replace(mountPaths.secret, node.secret)
       .replace(mountPaths.systemd, node.systemd)
-      .replace(mountPaths.pod, node.pod)
-      .replace(mountPaths.terminationLog, node.terminationLog),
+      .replace(mountPaths.credentials, credentials),
   );
 }
 

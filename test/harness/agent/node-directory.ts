@@ -17,7 +17,7 @@ import { publishedMode, type PublishedMode } from "#contract/names.ts";
 import type { Order, Report } from "#contract/order.ts";
 import type { Seen } from "#agent/api/api.ts";
 import { beside, digestFor, filesFor, type MountedSources } from "./mounted.ts";
-import type { ScriptedApi } from "./api-server.ts";
+import { type ScriptedApi, scriptedApi } from "./api-server.ts";
 
 /**
  * The names of the journal and of the files in which the agent keeps these texts until it restores
@@ -51,6 +51,7 @@ export class NodeDirectory implements Disposable {
   /** The API server of the agents on this node, once it is connected. */
   api: ScriptedApi | undefined;
   #swaps = 0;
+  readonly #ends: (() => void)[] = [];
   #secret: Readonly<Record<string, string>> = {};
   #data: Seen["secret"] = "absent";
   #mode: PublishedMode = "Restart";
@@ -80,17 +81,26 @@ export class NodeDirectory implements Disposable {
     this.mountFiles({ ...filesFor(revision, content), ...others });
   }
 
-  /** Asks the node for a revision. A repeated call is another order only if `attempt` differs. */
+  /** Asks the node for a revision; 0: for nothing. A repeated call is another order only if `attempt` differs. */
   ask(revision: number, overrides: Partial<Order> = {}): void {
-    this.order = { revision, digest: this.digest(revision), attempt: revision, ...overrides };
+    const order = { revision, digest: this.digest(revision), attempt: revision, ...overrides };
+    this.order = revision === 0 ? undefined : order;
     this.api?.order(this.order);
   }
 
-  /** From now on, this API server has the Secret and the order. */
-  connect(api: ScriptedApi): void {
+  /**
+   * The API server of the node's agents, which has the Secret and the order. The kubelet has renewed
+   * its Lease, at a time after every restart.
+   */
+  async connected(): Promise<ScriptedApi> {
+    if (this.api !== undefined) return this.api;
+    const after = (end: () => void) => void this.#ends.push(end);
+    const api = await scriptedApi({ after }, { node: "node1" });
     this.api = api;
     this.#publish();
     api.order(this.order);
+    api.lease("2100-01-01T00:00:00.000000Z");
+    return api;
   }
 
   /** What an agent of this node has seen of the API server's objects. */
@@ -165,6 +175,7 @@ export class NodeDirectory implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    for (const end of this.#ends) end();
     rmSync(this.root, { recursive: true, force: true });
   }
 }

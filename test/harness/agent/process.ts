@@ -5,24 +5,15 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { request } from "node:http";
-import { freePort } from "#test/free-port.ts";
+import type { Result } from "#contract/order.ts";
 import { agentBundle, environment, nodeFlags, withoutCapabilities } from "./deployed.ts";
 import type { NodeDirectory } from "./node-directory.ts";
 import { inTime } from "./waiting.ts";
 
-/** Readiness. `5nn` means not ready: the status is 500 + nn if the body begins with GPS2nn. */
-export type ProbeAnswer = 200 | "5nn";
-
-export function isAnswer(expected: ProbeAnswer, status: number, body: string): boolean {
-  if (expected === 200) return status === 200;
-  return status === 500 + Number(/^GPS2(\d\d) /.exec(body)?.[1]);
-}
-
 export type AgentOptions = Readonly<{
   /**
-   * The revision that is granted before the agent starts. If absent, the node's grant stays
-   * unchanged.
+   * The revision that is ordered before the agent starts; 0: none. If absent, the node's order
+   * stays unchanged.
    */
   revision?: number;
   healthzPort: number;
@@ -31,11 +22,10 @@ export type AgentOptions = Readonly<{
   under?: readonly string[];
   /** Flags of Node itself, in addition to the DaemonSet's flags. */
   nodeFlags?: readonly string[];
-  probePort?: number;
   /** Replaces the agent's bundle. */
   program?: string;
   /**
-   * The grant's digest. By default the digest of the content that was last mounted for the
+   * The order's digest. By default the digest of the content that was last mounted for the
    * revision.
    */
   digest?: string;
@@ -53,75 +43,89 @@ export function withProbation(seconds: number, flags: readonly string[]): readon
 
 export class AgentProcess implements AsyncDisposable {
   readonly child: ChildProcess;
-  readonly port: number;
   output = "";
+  readonly #node: NodeDirectory;
+  /** The length of the log up to the line that was seen last. */
+  #seen = 0;
 
-  private constructor(child: ChildProcess, port: number) {
+  private constructor(child: ChildProcess, node: NodeDirectory) {
     this.child = child;
-    this.port = port;
+    this.#node = node;
     child.stdout?.setEncoding("utf8").on("data", (text: string) => (this.output += text));
     child.stderr?.setEncoding("utf8").on("data", (text: string) => (this.output += text));
   }
 
   static async start(node: NodeDirectory, options: AgentOptions): Promise<AgentProcess> {
-    const port = options.probePort ?? (await freePort());
+    const api = await node.connected();
     const [command = "", ...args] = [
       ...(options.under ?? []),
       ...withoutCapabilities,
       process.execPath,
-      ...nodeFlags(node),
+      ...nodeFlags(node, api.credentials),
       ...(options.nodeFlags ?? []),
       options.program ?? (await agentBundle()),
       `--secret-directory=${node.secret}`,
       `--kubelet-directory=${node.kubelet}`,
       `--systemd-directory=${node.systemd}`,
-      `--termination-log=${node.terminationLog}`,
-      `--pod-directory=${node.pod}`,
-      `--probe-port=${port}`,
+      `--credentials-directory=${api.credentials}`,
       `--healthz-port=${options.healthzPort}`,
       ...withProbation(1, options.flags ?? node.flags),
     ];
     const { revision, digest } = options;
     node.isFor(options.flags ?? node.flags);
-    if (revision !== undefined) node.grant(revision, { ...(digest !== undefined && { digest }) });
-    const env = { ...process.env, ...environment, NODE_NAME: "node1" };
-    return new AgentProcess(spawn(command, args, { env, stdio: ["ignore", "pipe", "pipe"] }), port);
+    if (revision !== undefined) node.ask(revision, { ...(digest !== undefined && { digest }) });
+    const address = { KUBERNETES_SERVICE_HOST: api.host, KUBERNETES_SERVICE_PORT: `${api.port}` };
+    const env = { ...process.env, ...environment, ...address, NODE_NAME: "node1" };
+    return new AgentProcess(spawn(command, args, { env, stdio: ["ignore", "pipe", "pipe"] }), node);
   }
 
   /**
-   * Returns status and body of the readiness probe. The status is 0 if no agent answers within 2 s.
+   * Waits for a line of the log that contains `text` and comes after the last line that a call
+   * returned. Returns the line.
    */
-  probe(query = ""): Promise<{ status: number; body: string }> {
-    const { promise, resolve: answer } = Promise.withResolvers<{ status: number; body: string }>();
-    const asking = request(
-      {
-        host: "127.0.0.1",
-        port: this.port,
-        path: `/readyz${query}`,
-        agent: false,
-        signal: AbortSignal.timeout(2000),
-      },
-      (response) => {
-        let body = "";
-        response.on("data", (data) => (body += String(data)));
-        response.on("end", () => answer({ status: response.statusCode ?? 0, body }));
-      },
-    );
-    asking.on("error", () => answer({ status: 0, body: "" }));
-    asking.end();
-    return promise;
+  async shows(text: string | RegExp, within = 15_000): Promise<string> {
+    const isThis = (candidate: string) =>
+      typeof text === "string" ? candidate.includes(text) : text.test(candidate);
+    let line: string | undefined;
+    const isSeen = () => {
+      const unseen = this.output.slice(this.#seen);
+      line = unseen.split("\n").find(isThis);
+      if (line !== undefined) this.#seen += unseen.indexOf(line) + line.length;
+      return line !== undefined;
+    };
+    if (!(await inTime(isSeen, within))) throw new Error(`no ${text} in the log\n${this.output}`);
+    return line ?? "";
   }
 
-  /** Waits until readiness has this status, and its body contains `text`. */
-  async shows(status: ProbeAnswer, text = "", within = 15_000): Promise<string> {
-    let last = "";
-    const seen = await inTime(async () => {
-      const { status: now, body } = await this.probe();
-      last = `${now} ${body}`;
-      return isAnswer(status, now, body) && body.includes(text);
-    }, within);
-    if (!seen) throw new Error(`readiness is not ${status} ${text} but ${last}\n${this.output}`);
-    return last;
+  /** Waits until the agent has reported that the ordered content is proved. */
+  proves(within?: number): Promise<void> {
+    return this.#reports("Proved", "GPS200", within);
+  }
+
+  /** Waits until the agent has reported that everything of ours is removed. */
+  removes(within?: number): Promise<void> {
+    return this.#reports("Removed", "GPS224", within);
+  }
+
+  /** Waits until the agent has reported that the order failed. */
+  fails(within?: number): Promise<void> {
+    return this.#reports("Failed", "GPS218", within);
+  }
+
+  /**
+   * Waits until the log shows the code, and then until the last report has this result. If content
+   * is ordered, the report must be about it, except the report of a withdrawal.
+   */
+  async #reports(result: Result, code: string, within?: number): Promise<void> {
+    await this.shows(code, within);
+    const { order, api } = this.#node;
+    const isReported = () => {
+      const report = api?.reports.at(-1);
+      const isAnswer = order === undefined || report?.attempt === order.attempt;
+      return report?.result === result && (isAnswer || result === "Removed");
+    };
+    if (!(await inTime(isReported, within)))
+      throw new Error(`not ${result} but ${JSON.stringify(api?.reports.at(-1))}\n${this.output}`);
   }
 
   /** The exit code, or the signal's name. Throws if the agent runs longer than `within` (ms). */

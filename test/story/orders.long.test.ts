@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { linkSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
-import { parseMessage } from "#contract/termination-message.ts";
 import { AgentProcess, inTime, NodeDirectory } from "../harness/agent/agent.ts";
 import { ScriptedSystemd } from "../harness/agent/scripted-systemd.ts";
 
@@ -11,7 +10,6 @@ const skip = process.platform !== "linux" && "the agent needs Linux's /proc";
 
 async function place(t: TestContext, ...nodeFlags: readonly string[]) {
   const node = new NodeDirectory();
-  node.newPod();
   const systemd = await ScriptedSystemd.start(node.systemd);
   t.after(async () => {
     await systemd[Symbol.asyncDispose]();
@@ -47,13 +45,10 @@ test("serves 1,000 revisions in one process without growing memory", { skip }, a
       // Every tenth revision has another password, so that the agent restarts the kubelet.
       const password = String(Math.floor(revision / 10) % 7);
       node.mount(revision, { additional: { "a.io": password } });
-      node.grant(revision, { since: `number-${revision}` });
-      const isReady = async () => {
-        const { status, body } = await agent.probe();
-        return status === 200 && body.includes(`(revision ${revision})`);
-      };
+      node.ask(revision);
+      const isProved = () => node.api?.reports.at(-1)?.attempt === revision;
       assert.ok(
-        await inTime(isReady, 30_000),
+        await inTime(isProved, 30_000),
         `revision ${revision}\n${agent.output.slice(-2000)}`,
       );
       if (to - revision < window) memory = Math.min(memory, memoryOf(agent.child.pid));
@@ -71,7 +66,7 @@ test("serves 1,000 revisions in one process without growing memory", { skip }, a
 });
 
 test(
-  "refuses a grant on an unfit node, and repeats the refusal only for a grant with a new since",
+  "refuses an order on an unfit node once, and tries again only for a new attempt",
   { skip },
   async (t) => {
     const { node, systemd, start } = await place(t);
@@ -79,22 +74,21 @@ test(
     const second = join(node.root, "second-name");
     linkSync(node.config, second);
     node.mount(1, { additional: { "a.io": "one" } });
-    node.grant(1, { since: "first" });
-    for (const since of ["first", "second"]) {
-      node.grant(1, { since });
-      await using refusing = await start();
-      assert.equal(await refusing.ended(30_000), 3);
-      assert.deepEqual(parseMessage(node.message), {
-        kind: "unfit",
-        grant: { revision: 1, digest: node.digest(1), since },
-        journal: 0,
-      });
-      await using next = await start();
-      await next.shows("5nn", "GPS206");
+    for (const attempt of [1, 2]) {
+      node.ask(1, { attempt });
+      {
+        await using refusing = await start();
+        await refusing.shows("GPS206");
+        const answer = () => node.api?.reports.at(-1);
+        assert.ok(await inTime(() => answer()?.attempt === attempt, 30_000));
+        assert.deepEqual([answer()?.result, answer()?.code], ["Refused", "GPS206"]);
+      }
       unlinkSync(second);
-      await next.shows("5nn", "GPS257");
+      await using next = await start();
+      await next.shows("GPS201");
       linkSync(node.config, second);
     }
     assert.deepEqual([node.file, systemd.restartCalls], ["{}", 0]);
+    assert.equal(node.api?.reports.length, 2);
   },
 );

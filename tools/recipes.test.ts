@@ -27,7 +27,6 @@ import { linesOf } from "#test/plugin/shown-lines.ts";
 import { fieldsOf, onlyVersion, ourCrd } from "./definition/crd.ts";
 import { objectsOf, textOf } from "./install/yaml.ts";
 import { ofAgents } from "./pages/codes/agents.ts";
-import { ofPrograms } from "./pages/codes/by-itself.ts";
 
 const page = readFileSync("docs/recipes/README.md", "utf8");
 
@@ -205,7 +204,7 @@ test("troubleshooting has every code for a node that the controller does not ser
     assert.match(section, new RegExp(`^\\| \\[${code}\\]`, "m"), code);
 });
 
-test("troubleshooting and GPS328 have the first and the longest pause before the next try", () => {
+test("troubleshooting has the pauses before a node that refused is asked again", () => {
   const attempt = 100_000;
   const pauses = [0, 600, 90_000].map((refusedFor) => {
     const report = { ...reportOf("Refused", attempt), since: attempt - refusedFor };
@@ -215,32 +214,29 @@ test("troubleshooting and GPS328 have the first and the longest pause before the
   assert.deepEqual(pauses, [600, 1200, 21_600]);
   const [, section = ""] = symptoms.split("## One node does not get the credential");
   const [page = ""] = section.split("\n\n## ");
-  const [code, , message] = catalogue.failed;
-  for (const text of [page, message, ofPrograms[code] ?? ""])
-    assert.match(text, /ten minutes[^]*doubl[^]*six hours/, text);
+  assert.match(page, /\b10, 20, 40 minutes[^]*six\s+hours/, page);
+  const [, , message] = catalogue.failed;
   for (const text of [page, message]) assert.match(text, /kubectl pull-secret retry/);
 });
 
-test("troubleshooting names only codes and words that the command nodes prints", () => {
+test("troubleshooting names only codes that the command nodes prints", () => {
   const [, section = ""] = symptoms.split("## One node does not get the credential");
   const [table = ""] = section.split("\n\n## ");
   const [, , ...rows] = table.split("\n").filter((line) => line.startsWith("| "));
-  const code = readFileSync("plugin/show/nodes.ts", "utf8");
   const ofNodes: readonly string[] = Object.values(nodeCodes).map(([nodeCode]) => nodeCode);
   const codes = new Set([...Object.keys(ofAgents), ...ofNodes]);
-  assert.ok(rows.length > 20, String(rows.length));
+  assert.ok(rows.length > 15, String(rows.length));
   for (const row of rows) {
     const [first = ""] = row.slice(2).split(" | ");
     const linked = Array.from(
       first.matchAll(/\[(GPS\d{3})\]/g),
       ([, linkedCode = ""]) => linkedCode,
     );
-    const [, words = "?"] = /^`([^`]+)`$/.exec(first) ?? [];
+    assert.ok(linked.length > 0, row);
     assert.ok(
       linked.every((linkedCode) => codes.has(linkedCode)),
       row,
     );
-    assert.ok(linked.length > 0 || code.includes(`"${words}"`), row);
   }
 });
 
@@ -254,6 +250,6 @@ test("troubleshooting shows where status prints the code of a refusal during a p
 test("troubleshooting has every code with which an agent changes nothing", () => {
   const [, section = ""] = symptoms.split("## One node does not get the credential");
   const codes = Object.entries(ofAgents).filter(([, [own]]) => own.includes(" changes nothing "));
-  assert.ok(codes.length > 11, String(codes.length));
+  assert.ok(codes.length > 10, String(codes.length));
   for (const [code] of codes) assert.match(section, new RegExp(`^\\| .*\\[${code}\\]`, "m"), code);
 });

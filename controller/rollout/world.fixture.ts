@@ -158,24 +158,31 @@ export class World {
   async show(): Promise<void> {
     this.seconds += 1;
     await this.#act();
-    await this.#list(this.informers.pods, collections.pods, { labelSelector: agentsSelector });
-    await this.#list(this.informers.objects, collections.nodePullSecrets);
-    await this.#list(this.informers.nodes, collections.nodes);
+    this.#list(this.informers.pods, collections.pods, { labelSelector: agentsSelector });
+    this.#list(this.informers.objects, collections.nodePullSecrets);
+    this.#list(this.informers.nodes, collections.nodes);
   }
 
-  async #list(
+  #list(
     informer: Pick<CollectionInformer<unknown>, "begins" | "page" | "listed">,
     path: string,
     query: Readonly<Record<string, string>> = {},
-  ): Promise<void> {
+  ): void {
     informer.begins();
-    await this.#kubelets.pages<KubernetesObject>(path, query, (items) => informer.page(items));
+    informer.page(this.#items(path, query));
     informer.listed(this.api.store.version);
   }
 
-  get pods(): V1Pod[] {
-    const answer = this.api.answer({ method: "GET", path: collections.pods });
-    return "body" in answer ? (answer.body as { items: V1Pod[] }).items : [];
+  #items<T extends KubernetesObject>(
+    path: string,
+    query: Readonly<Record<string, string>> = {},
+  ): readonly T[] {
+    const answer = this.api.answer({ method: "GET", path, query });
+    return "body" in answer ? (answer.body as { items: T[] }).items : [];
+  }
+
+  get pods(): readonly V1Pod[] {
+    return this.#items(collections.pods);
   }
 
   /** The node's NodePullSecret. */
@@ -298,11 +305,7 @@ export class World {
       apiVersion: "v1",
       kind: "Pod",
       metadata,
-      spec: {
-        nodeName: node,
-        containers: [{ name: agentContainer }],
-        volumes: spec?.template.spec?.volumes ?? [],
-      },
+      spec: { nodeName: node, containers: [{ name: agentContainer }] },
     });
     await this.#setReady(pod, "True");
   }

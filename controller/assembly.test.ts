@@ -17,12 +17,12 @@ test("measures durations across runs with a clock that never jumps", () => {
   assert.deepEqual(run().times(), { steady: 115, api: wall / 1000 });
 });
 
-test("starts with an empty memory of decisions, and passes this memory from run to run", () => {
+test("keeps the failures of writes, and the end of a rollout, from run to run", () => {
   const open = { seconds: () => 0, now: () => new Date() };
   const reconcilers = assembleReconciler(open as never, {} as never);
   const run = () => reconcilers({ policy: policyWith({}), requests: {} } as never);
-  assert.equal(run().memory.grants.pods.size, 0);
-  const grants = { ...run().memory.grants, places: new Map([["n", { created: 1, at: 2 }]]) };
-  run().memory.grants = grants;
-  assert.equal(run().memory.grants, grants);
+  run().ended.revision = 7;
+  assert.equal(run().ended.revision, 7);
+  assert.equal(run().repairs, run().repairs);
+  assert.equal(run().guard, run().guard);
 });

@@ -5,11 +5,11 @@
 import assert from "node:assert/strict";
 import { agent as agentFixture } from "./objects/agent.fixture.ts";
 import { test } from "node:test";
-import type { KubernetesObject, V1Node } from "@kubernetes/client-node";
+import type { KubernetesObject } from "@kubernetes/client-node";
 import { secretType, withdrawNowAnnotation } from "#contract/names.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { collections, owned } from "#kube/client/paths.ts";
-import { readPublished } from "./objects/global-secret.ts";
+import { contentDigest, readPublished } from "./objects/global-secret.ts";
 import type { Outcome } from "./status/outcome.ts";
 import { noRequests } from "./policy/policy-in-force.ts";
 import { policyWith } from "./policy/policy.fixture.ts";
@@ -17,12 +17,9 @@ import type { ExtraSource, ManagementState } from "./policy/policy.ts";
 import { ranked, extraInput } from "./sources/input.ts";
 import { reconcile } from "./reconcile.ts";
 import type { Reconciler } from "./assembly.ts";
-import { ApiError } from "#kube/client/api-error.ts";
 import { Admitted } from "#kube/apply/admission.ts";
-import { noMemory } from "./rollout/facts.ts";
-import { NodeListTimer } from "./rollout/nodes.ts";
+import type { NodeMetadata, NodeObject } from "./rollout/objects.ts";
 import { Repairs } from "./rollout/write.ts";
-import { annotations } from "./objects/annotations.ts";
 import { readState } from "./objects/state.ts";
 
 type Object = KubernetesObject & { data?: Record<string, string>; spec?: object; status?: object };
@@ -57,21 +54,13 @@ function inMemory() {
     objects.set(path, object);
     return object;
   };
-  const nodes: V1Node[] = [];
-  /** Whether every list of Nodes fails. */
-  const lists = { fail: false };
   const cluster = {
     get: async (path: string) => objects.get(path),
-    pages: async (path: string, _query: object, each: (nodes: readonly V1Node[]) => void) => {
-      if (path !== collections.nodes) return;
-      if (lists.fail) throw new ApiError({ status: 429, reason: "Busy", method: "GET", path });
-      each(nodes);
-    },
     apply: async (path: string, body: Object) => put(path, body),
     create: async () => {},
     remove: async (path: string) => void objects.delete(path),
   } as unknown as Cluster;
-  return { objects, cluster, put, nodes, lists };
+  return { objects, cluster, put };
 }
 
 const additionalPath = `${collections.secrets}/additional-pull-secret`;
@@ -79,8 +68,26 @@ const originalPath = `${collections.secrets}/pull-secret`;
 const text = (pair: string) =>
   JSON.stringify({ auths: { "quay.io": { auth: Buffer.from(pair).toString("base64") } } });
 
+/** The parts of a report on which no decision is based. */
+const told = {
+  code: "GPS200",
+  message: "",
+  mode: "Restart",
+  version: "1",
+  since: 1,
+  time: 1,
+} as const;
+
+/** An informer of these objects. */
+const showing = <T>(items: ReadonlyMap<string, T>) => ({
+  view: { synced: true, listed: true, items },
+  wrote: () => {},
+});
+
 function start(graceSeconds: number) {
-  const { objects, cluster, put, nodes, lists } = inMemory();
+  const { objects, cluster, put } = inMemory();
+  const nodes = new Map<string, NodeMetadata>();
+  const nodeObjects = new Map<string, NodeObject>();
   let seconds = 0;
   let declared: readonly ExtraSource[] = [];
   let managementState: ManagementState = "Managed";
@@ -123,10 +130,12 @@ function start(graceSeconds: number) {
     admitted: new Admitted({ now: () => new Date() }),
     unchangedSeconds: () => 0,
     platform: async () => undefined,
-    pods: { view: { synced: true, items: new Map() }, wrote: () => {} },
-    memory: { grants: noMemory },
+    pods: showing(new Map()),
+    objects: showing(nodeObjects),
+    nodes: showing(nodes),
     repairs: new Repairs(),
-    nodeListTimer: new NodeListTimer(),
+    guard: { isGuarded: async () => true, again: () => Number.POSITIVE_INFINITY },
+    ended: { revision: undefined },
     times: () => ({ steady: seconds, api: 1e9 + seconds }),
     now: () => new Date(1e12 + seconds * 1000),
   } as unknown as Reconciler;
@@ -141,16 +150,21 @@ function start(graceSeconds: number) {
     additional: (document: string) => declare(additionalPath, document),
     original: (document: string) => declare(originalPath, document),
     withdraw: () => objects.delete(additionalPath),
-    nodes,
-    lists,
-    /**
-     * Sets the note of a first grant. The controller cannot grant here, because there are no pods.
-     */
-    granted: () => {
-      const { metadata } = objects.get(owned.global) ?? {};
-      put(owned.global, {
-        metadata: { ...metadata, annotations: { [annotations.rolled]: "true" } },
-      });
+    /** Adds a Node whose agent has been asked for content. */
+    asked: (name: string) => {
+      const order = { revision: 1, digest: "d", attempt: 1 };
+      const object = { name, nodeUid: name, uid: name, resourceVersion: "1", order };
+      nodes.set(name, { name, uid: name, created: 1, isControlPlane: false });
+      nodeObjects.set(name, { ...object, report: undefined });
+    },
+    /** The agents of all Nodes confirm the published release. */
+    confirmed: () => {
+      const published = readPublished(objects.get(owned.global));
+      assert.ok(published !== undefined);
+      const { revision } = published;
+      const content = { revision, digest: contentDigest(published), attempt: 1 };
+      const report = { ...content, ...told, result: "Removed" as const };
+      for (const [name, object] of nodeObjects) nodeObjects.set(name, { ...object, report });
     },
     manage: (state: ManagementState) => (managementState = state),
     /** When a withdrawal begins, according to the report. */
@@ -194,28 +208,8 @@ async function deployed(graceSeconds: number) {
   on.additional(text("add:1"));
   await on.converge();
   assert.equal(on.published()?.document, text("add:1"));
-  on.granted();
   return on;
 }
-
-test("rotates and begins a withdrawal while Nodes cannot be listed", async () => {
-  const on = start(0);
-  on.nodes.push({ metadata: { name: "a" } });
-  on.additional(text("add:1"));
-  await on.converge();
-  on.lists.fail = true;
-  on.additional(text("add:2"));
-  await on.converge();
-  assert.equal(on.published()?.document, text("add:2"));
-  on.granted();
-  on.withdraw();
-  // The withdrawal begins without a list of Nodes, but ends only after such a list.
-  await assert.rejects(on.look(), /Busy/);
-  assert.equal(on.published()?.intent, "release");
-  on.lists.fail = false;
-  await on.converge();
-  assert.deepEqual(on.remaining(), []);
-});
 
 test("changes nothing when a Secret is deleted and created again within the grace period", async () => {
   const on = await deployed(30);
@@ -281,14 +275,28 @@ for (const [what, lost] of [
 ] as const)
   test(`H21: still waits for the nodes in a withdrawal when someone deleted ${what}`, async () => {
     const on = await deployed(0);
+    on.asked("a");
     for (const path of lost) on.objects.delete(path);
     on.withdraw();
-    await on.look();
+    await on.converge();
     assert.equal(on.published()?.intent, "release");
-    assert.ok(on.objects.has(owned.daemonSet), "no node has to confirm");
+    assert.ok(on.objects.has(owned.daemonSet), "no agent can confirm");
+    on.confirmed();
     await on.converge();
     assert.deepEqual(on.remaining(), [], "and then everything goes");
   });
+
+test("reports the nodes that a withdrawal left behind when nothing is declared any more", async () => {
+  const on = await deployed(0);
+  on.asked("a");
+  on.withdraw();
+  await on.converge();
+  assert.ok(on.remaining().length > 0);
+  on.pass(policyWith().withdrawal.forgetAfterSeconds + 1);
+  await on.converge();
+  assert.deepEqual(on.remaining(), []);
+  assert.deepEqual(on.stage(), { kind: "nothing", leftBehind: ["a"] });
+});
 
 test("rotates the original during the grace period, and restores objects that someone deletes", async () => {
   const on = await deployed(30);

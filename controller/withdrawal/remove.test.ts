@@ -5,24 +5,26 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";
-import { agentContainer } from "#contract/names.ts";
 import { readPublished } from "#controller/objects/global-secret.ts";
 import { readState, stateSecret } from "#controller/objects/state.ts";
 import { policyWith } from "#controller/policy/policy.fixture.ts";
-import { content, World, type Behaviour } from "#controller/rollout/world.fixture.ts";
+import { content, isServed, World, type Behaviour } from "#controller/rollout/world.fixture.ts";
+import { objectPath } from "#controller/rollout/objects.ts";
 import { additionalInput } from "#controller/sources/input.ts";
 import { observe } from "#controller/sources/snapshot.ts";
 import { stateManager } from "#kube/client/ownership.ts";
 import { owned } from "#kube/client/paths.ts";
-import { remove, deletesNext } from "./remove.ts";
+import { deletesNext, leftBehindIn, remove } from "./remove.ts";
 import type { Removal } from "./withdrawal.ts";
 
 const deployedContent = content("u:1");
-const everything = ["daemonSet", "roleBinding", "role", "serviceAccount", "global", "state"];
+const before = ["daemonSet", "roleBinding", "role", "serviceAccount"];
+/** The deletions when each of these nodes has confirmed. */
+const everything = (...nodes: readonly string[]) => [...before, ...nodes, "global", "state"];
 
 /** One run of the controller after additional-pull-secret was deleted. */
 async function run(world: World): Promise<Removal> {
-  await world.showPods();
+  await world.show();
   const snapshot = await observe(world.cluster, undefined);
   const remembered = {
     published: readPublished(snapshot.global),
@@ -48,10 +50,7 @@ async function deployed(nodes: Readonly<Record<string, Behaviour>>): Promise<Wor
   const accepted = { additional: deployedContent.document };
   const empty = stateSecret({ ...readState(undefined), accepted });
   await world.cluster.apply(owned.state, empty, { manager: stateManager, force: true });
-  await world.until(
-    deployedContent,
-    ({ view, served }) => view?.phase === "served" && served === 1,
-  );
+  await world.until(deployedContent, isServed);
   for (const [name, does] of Object.entries(nodes)) world.nodes.set(name, does);
   return world;
 }
@@ -63,13 +62,13 @@ const deletedOf = ({ writes }: World): string[] =>
 /** Deletes the pod of a node that should run an agent, and lets the node create no other pod. */
 async function podless(world: World, name: string): Promise<void> {
   world.nodes.set(name, "podless");
-  await world.showPods();
+  await world.show();
 }
 
 test("deletes the objects in their order when every node has confirmed", async () => {
   const world = await deployed({ a: "proves", b: "proves" });
   await runs(world, 10);
-  assert.deepEqual(deletedOf(world), everything);
+  assert.deepEqual(deletedOf(world), everything("a", "b"));
   assert.equal(deletesNext(await observe(world.cluster, undefined)), false);
 });
 
@@ -86,7 +85,7 @@ test("keeps the DaemonSet for a node without a pod, names the node, and publishe
     assert.ok(!atob(value).includes(btoa("u:1")));
   world.nodes.set("b", "proves");
   await runs(world, 10);
-  assert.deepEqual(deletedOf(world), everything);
+  assert.deepEqual(deletedOf(world), everything("a", "b"));
 });
 
 test("stops waiting for a node that is deleted, but still waits for another node without a pod", async () => {
@@ -98,18 +97,25 @@ test("stops waiting for a node that is deleted, but still waits for another node
   assert.deepEqual((await runs(world, 100)).awaited?.names, ["c"]);
   world.leave("c");
   await runs(world, 100);
-  assert.deepEqual(deletedOf(world), everything);
+  assert.deepEqual(deletedOf(world), everything("a"));
 });
 
-test("after forgetAfter, stops waiting for nodes that stay away, and names them", async () => {
+test("after forgetAfter, stops waiting for nodes that stay away, names them, and keeps their objects", async () => {
   const world = await deployed({ a: "proves", b: "proves" });
   await podless(world, "b");
   await runs(world, 100);
   world.seconds += 3600;
   const { released, leftBehind } = await run(world);
   assert.deepEqual([released, leftBehind], [true, ["b"]]);
+  assert.deepEqual(leftBehindIn(world.remover), ["b"]);
   await runs(world, 4);
-  assert.deepEqual(deletedOf(world), everything);
+  assert.deepEqual(deletedOf(world), everything("a"));
+  await world.show();
+  assert.deepEqual([world.objects, leftBehindIn(world.remover)], [["b"], ["b"]]);
+  // A person dismisses the node.
+  world.delete(objectPath("b"));
+  await world.show();
+  assert.deepEqual(leftBehindIn(world.remover), []);
 });
 
 test("after forgetAfter, also names an existing node that has not confirmed", async () => {
@@ -134,7 +140,6 @@ test("waits for a node that does not confirm, and names it after the deadline", 
 
 test("counts the deadline from the last progress, so that nodes that confirm one by one are never overdue", async () => {
   const world = await deployed({ a: "ignores", b: "ignores", c: "ignores" });
-  // All nodes get their grants at once, so that no node waits until another node frees its slot.
   const times = { forgetAfterSeconds: 3600, deadlineSeconds: 60 };
   Object.assign(world.remover, { policy: policyWith({ maxUnavailable: "100%" }, times) });
   await runs(world, 4);
@@ -158,7 +163,47 @@ test("waits for an agent's pod that does not end, and deletes the other objects 
   assert.deepEqual((await run(world)).again, { seconds: 30 });
   world.seconds += 600;
   assert.equal((await run(world)).abandoned, 1);
-  assert.deepEqual(deletedOf(world), everything);
+  assert.deepEqual(deletedOf(world), everything("a"));
+});
+
+test("does not wait for the end of a pod on an unreachable node", async () => {
+  const world = await deployed({ a: "proves", b: "proves" });
+  await runs(world, 3);
+  world.stuck.add("b");
+  world.nodes.set("b", "away");
+  const last = await runs(world, 10);
+  assert.equal(last.abandoned, 0);
+  assert.deepEqual(deletedOf(world), everything("a", "b"));
+});
+
+for (const collection of ["pods", "objects"] as const)
+  test(`deletes only the DaemonSet while the ${collection} cannot be read`, async () => {
+    const world = await deployed({ a: "proves" });
+    while (deletedOf(world).length === 0) await run(world);
+    for (let seconds = 0; seconds < 5; seconds += 1) {
+      await world.show();
+      world.informers[collection].lost();
+      const snapshot = await observe(world.cluster, undefined);
+      const published = readPublished(snapshot.global);
+      const sources = { inputs: [], published, state: readState(snapshot.state) };
+      await remove(world.remover, snapshot, sources);
+    }
+    assert.deepEqual(deletedOf(world), ["daemonSet"]);
+    await runs(world, 3);
+    assert.deepEqual(deletedOf(world), everything("a"));
+  });
+
+test("decides again when an agent reports while its object is being deleted", async () => {
+  const world = await deployed({ a: "proves" });
+  while (deletedOf(world).length === 0) await run(world);
+  await world.show();
+  const snapshot = await observe(world.cluster, undefined);
+  const sources = { inputs: [], published: undefined, state: readState(snapshot.state) };
+  world.edit(`${objectPath("a")}/status`, { status: { message: "later" } });
+  await assert.rejects(remove(world.remover, snapshot, sources), { status: 409 });
+  assert.deepEqual(world.objects, ["a"]);
+  await runs(world, 3);
+  assert.deepEqual(deletedOf(world), everything("a"));
 });
 
 const losses: readonly (readonly [what: string, lost: readonly string[]])[] = [
@@ -169,23 +214,20 @@ const losses: readonly (readonly [what: string, lost: readonly string[]])[] = [
 ];
 for (const [what, lost] of losses)
   test(`H21: still waits for the nodes when someone deleted ${what} before the withdrawal`, async () => {
-    const world = await deployed({ a: "proves", b: "proves" });
+    const world = await deployed({ a: "ignores", b: "ignores" });
     for (const path of lost) world.delete(path);
     await runs(world, 1);
     assert.equal(world.published?.intent, "release");
     assert.ok(world.daemonSet, "no agent can confirm");
     const { released } = await runs(world, 1);
     assert.equal(released, false);
+    for (const name of world.nodes.keys()) world.nodes.set(name, "proves");
     for (let seconds = 0; seconds < 60 && deletedOf(world).length === 0; seconds += 1)
       await run(world);
-    const { revision } = world.published ?? {};
-    for (const pod of world.pods) {
-      const status = pod.status?.containerStatuses?.find(({ name }) => name === agentContainer);
-      const said = status?.lastState?.terminated?.message ?? "";
-      assert.match(said, new RegExp(`\\[proved ${revision}/`));
-    }
+    const confirmed = `Removed ${world.published?.revision}`;
+    assert.deepEqual(world.reports, { a: confirmed, b: confirmed });
     await runs(world, 10);
-    assert.deepEqual(deletedOf(world), everything);
+    assert.deepEqual(deletedOf(world), everything("a", "b"));
   });
 
 test("deletes the state at once when no other object exists and the state records no rollout", async () => {
@@ -199,36 +241,32 @@ test("deletes the state at once when no other object exists and the state record
   assert.deepEqual(deletedOf(world), ["state"]);
 });
 
-test("deletes everything at once when no node was ever granted anything", async () => {
+test("deletes everything at once when no node was ever asked for anything", async () => {
   const world = await World.of({ a: "podless", b: "podless" });
   for (let steps = 0; steps < 100; steps += 1) await world.step(deployedContent);
   assert.notEqual(world.daemonSet, undefined);
-  await runs(world, 4);
-  assert.deepEqual(deletedOf(world), everything);
+  await runs(world, 5);
+  assert.deepEqual(deletedOf(world), everything());
 });
 
-test("waits for every node when a grant was sent, even if the granted pod is gone", async () => {
+test("waits for a node that was asked, even if its pod is gone and the controller has restarted", async () => {
   const world = await World.of({ a: "ignores", b: "podless" });
-  await world.until(deployedContent, () => world.granted["a"] === 1);
+  await world.until(deployedContent, () => world.asked["a"] !== undefined);
   await podless(world, "a");
   world.restart();
-  await runs(world, 100);
+  const { awaited } = await runs(world, 100);
+  assert.deepEqual(awaited?.names.includes("a"), true);
   assert.deepEqual(deletedOf(world), []);
 });
 
-for (const [state, status] of [
-  ["NotReady", "False"],
-  ["Ready", "True"],
-] as const)
-  test(`completes a release at once if an agent is ${state} after its confirmation`, async () => {
-    const world = await deployed({ a: "proves", b: "podless" });
-    for (let isCurrent = false; !isCurrent;)
-      isCurrent = (await run(world)).progress?.view?.counts.current === 1;
-    assert.deepEqual(deletedOf(world), []);
-    world.setReady("a", status);
-    world.nodes.set("b", "proves");
-    const from = world.seconds;
-    while (deletedOf(world).length === 0 && world.seconds < from + 200) await run(world);
-    const took = world.seconds - from;
-    assert.ok(took <= 5, `${took} s`);
-  });
+test("completes a release at once if an agent becomes unreachable after its confirmation", async () => {
+  const world = await deployed({ a: "proves", b: "ignores" });
+  for (let current = 0; current < 1;) current = (await run(world)).progress?.view?.current ?? 0;
+  world.nodes.set("a", "away");
+  await run(world);
+  assert.deepEqual(deletedOf(world), []);
+  world.nodes.set("b", "proves");
+  const from = world.seconds;
+  while (deletedOf(world).length === 0 && world.seconds < from + 200) await run(world);
+  assert.ok(world.seconds - from <= 5, `${world.seconds - from} s`);
+});

@@ -28,6 +28,17 @@ test("reports once, as soon as the object exists", async (t) => {
   assert.equal(count("patch", "own"), 2);
 });
 
+test("gives times by the API server's clock", async (t) => {
+  const { server, open } = await setUp(t);
+  const seconds = 1000 * 24 * 3600;
+  server.setAhead(seconds * 1000);
+  server.order(order);
+  open().report(report);
+  await until(() => server.reports.length > 0);
+  const ahead = (server.reports[0]?.time ?? 0) - Date.now() / 1000;
+  assert.ok(Math.abs(ahead - seconds) < 60);
+});
+
 test("does not repeat a report that a former agent has given", async (t) => {
   const { server, open, count } = await setUp(t);
   server.order(order);

@@ -73,8 +73,11 @@ export async function scriptedApi(t: Cleanup, { node, host = "127.0.0.1" }: Opti
   const connections = new Set<Duplex>();
   let token = "token-1";
   let renewTime: string | undefined;
+  /** Milliseconds by which the server's clock is ahead of this process. */
+  let ahead = 0;
 
   const server = createServer({ key, cert: certificate }, (request, response) => {
+    response.setHeader("date", new Date(Date.now() + ahead).toUTCString());
     void bodyOf(request).then((body) => answer(request, body, response));
   });
   server.on("connection", (connection: Duplex) => {
@@ -180,6 +183,10 @@ export async function scriptedApi(t: Cleanup, { node, host = "127.0.0.1" }: Opti
     /** Sets the renewTime of the node's Lease, in RFC 3339. Undefined: there is no Lease. */
     lease(time: string | undefined): void {
       renewTime = time;
+    },
+    /** Sets the server's clock ahead. */
+    setAhead(milliseconds: number): void {
+      ahead = milliseconds;
     },
     /** Lets these kinds of requests fail until `heal`. Watches that are open continue. */
     fail(failure: Failure, which: readonly RequestKind[] = kinds): void {

@@ -9,7 +9,7 @@ export const restartSeconds = 4;
 
 /**
  * Seconds of one step in mode Reread. A kubelet reads its file again within 300 s, and its agent
- * turns Ready 5 s later.
+ * reports 5 s later.
  */
 const rereadSeconds = 305;
 
@@ -18,6 +18,9 @@ const rereadSeconds = 305;
  * file, and reports this.
  */
 const providerSeconds = 3;
+
+/** How many nodes are at work at most in the modes without restarts. */
+const mostWithoutRestart = 50;
 
 /** The defaults of spec.rollout. */
 const defaults = { maxUnavailable: "10%", probation: "5s" } as const;
@@ -31,14 +34,29 @@ function atOnce(nodes: number, maxUnavailable: number | string): number {
   return Math.max(1, count || 1);
 }
 
+type Steps = Readonly<{
+  maxUnavailable: number | string;
+  /** How many nodes there are; a percentage is of this number. */
+  nodes: number;
+  /** How many nodes already have the content. */
+  updated?: number;
+  /** How many nodes are at work at most, whatever `maxUnavailable` allows. */
+  most?: number;
+}>;
+
 /**
- * The number of steps of a rollout that changes `some` of `nodes` nodes. The first node changes
- * alone, except with `100%`.
+ * The number of steps of a rollout until `some` nodes have the content. One node changes first, then
+ * three, then nine and so on, except with `100%`.
  */
-export function stepsFor(some: number, maxUnavailable: number | string, nodes = some): number {
-  if (some <= 0) return 0;
-  const each = atOnce(nodes, maxUnavailable);
-  return maxUnavailable === "100%" ? 1 : 1 + Math.ceil((some - 1) / each);
+export function stepsFor(some: number, limits: Steps): number {
+  const { maxUnavailable, nodes, updated = 0, most = Number.POSITIVE_INFINITY } = limits;
+  const isAll = maxUnavailable === "100%";
+  let steps = 0;
+  for (let done = updated; done < some; steps += 1) {
+    const places = isAll ? some : Math.min(atOnce(nodes, maxUnavailable), 1 + 2 * done);
+    done += Math.min(places, most);
+  }
+  return steps;
 }
 
 /** Seconds of one step of mode Restart with this probation. */
@@ -49,18 +67,12 @@ export const stepSeconds = (probation: string = defaults.probation): number =>
 export function expectedSeconds({ spec, status }: GlobalPullSecret): number | undefined {
   const { desired = 0, updated = 0 } = status?.nodes ?? {};
   if (desired === 0) return undefined;
-  const remaining = desired - updated;
   const mode = spec?.delivery?.mode ?? "Restart";
   const { maxUnavailable = defaults.maxUnavailable, probation } = spec?.rollout ?? {};
-  if (remaining <= 0) return 0;
-  // Without restarts, all other nodes change at the same time, after the first node.
-  if (mode !== "Restart")
-    return (updated === 0 ? 2 : 1) * (mode === "Reread" ? rereadSeconds : providerSeconds);
-  const steps =
-    updated === 0
-      ? stepsFor(desired, maxUnavailable)
-      : Math.ceil(remaining / atOnce(desired, maxUnavailable));
-  return steps * stepSeconds(probation);
+  const limits = { maxUnavailable, nodes: desired, updated };
+  if (mode === "Restart") return stepsFor(desired, limits) * stepSeconds(probation);
+  const seconds = mode === "Reread" ? rereadSeconds : providerSeconds;
+  return stepsFor(desired, { ...limits, most: mostWithoutRestart }) * seconds;
 }
 
 /** The seconds of a duration: 90 for `1m30s`. */

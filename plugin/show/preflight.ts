@@ -166,7 +166,7 @@ export class Preflighter {
       nodes,
       groups: groups.toSorted((a, b) => b.nodes - a.nodes),
       restarts,
-      seconds: stepsFor(restarts, "10%", nodes) * stepSeconds(),
+      seconds: stepsFor(restarts, { maxUnavailable: "10%", nodes }) * stepSeconds(),
     };
   }
 }

@@ -22,11 +22,11 @@ import {
   budgetNodes,
   factsOf,
   failuresAllowed,
-  withdrawsSource,
+  type Kept,
   type Observed,
+  readRollout,
 } from "./observe.ts";
-import { noNodes } from "./nodes.ts";
-import type { AgentPod } from "./pods.ts";
+import type { AgentPod, NodeMetadata, NodeObject } from "./objects.ts";
 import { content, nothingLeft } from "./world.fixture.ts";
 
 const target = content("u:1");
@@ -47,6 +47,8 @@ const published = (changes: Partial<Declared> = {}) =>
     ...changes,
   });
 
+const nothing: Kept = { pods: new Map(), objects: new Map(), nodes: new Map() };
+
 type Changes = Partial<Omit<Observed, "objects" | "published">> &
   Readonly<{
     objects?: Partial<Observed["objects"]>;
@@ -64,7 +66,7 @@ function facts({
   const liveObjects = {
     global: published(),
     state: undefined,
-    daemonSet: daemonSet(agent),
+    daemonSet: daemonSet(agent, 1),
     ...objects,
   };
   return factsOf(
@@ -73,8 +75,9 @@ function facts({
       objects: liveObjects,
       published: readPublished(liveObjects.global),
       target,
-      pods: [],
-      nodes: noNodes,
+      now: 200,
+      kept: nothing,
+      isGuarded: true,
       drift: "none",
       retry: "",
       ...changes,
@@ -141,7 +144,7 @@ function live(
   said: Readonly<Record<string, string | undefined>>,
   chosenAgent: Agent = agent,
 ): V1DaemonSet {
-  const liveSet = structuredClone(daemonSet(chosenAgent));
+  const liveSet = structuredClone(daemonSet(chosenAgent, 1));
   Object.assign(liveSet.spec?.template.metadata?.annotations ?? assert.fail(), said);
   return liveSet;
 }
@@ -156,28 +159,36 @@ const templates: readonly (readonly [
   changes: Changes,
   expected: Snapshot["template"],
 ])[] = [
-  ["a template as declared", {}, { isCurrent: true, mode: "Restart" }],
-  ["a template that has drifted", { drift: "some" }, { isCurrent: false, mode: "Restart" }],
+  ["a template as declared", {}, { isCurrent: true, mode: "Restart", maxUnavailable: 1 }],
+  [
+    "a template that has drifted",
+    { drift: "some" },
+    { isCurrent: false, mode: "Restart", maxUnavailable: 1 },
+  ],
   [
     "another agent",
     { agent: { ...agent, image: "example.invalid/agent:2" } },
-    { isCurrent: false, mode: "Restart" },
+    { isCurrent: false, mode: "Restart", maxUnavailable: 1 },
   ],
-  ["a mode that the policy changed", { agent: reread }, { isCurrent: false, mode: "Restart" }],
+  [
+    "a mode that the policy changed",
+    { agent: reread },
+    { isCurrent: false, mode: "Restart", maxUnavailable: 1 },
+  ],
   [
     "a scope that the policy changed",
-    { agent: provider("Annotated"), objects: { daemonSet: daemonSet(provider("All")) } },
-    { isCurrent: false, mode: "CredentialProvider" },
+    { agent: provider("Annotated"), objects: { daemonSet: daemonSet(provider("All"), 1) } },
+    { isCurrent: false, mode: "CredentialProvider", maxUnavailable: 1 },
   ],
   [
     "scope Annotated as a mode of its own",
-    { agent: provider("Annotated"), objects: { daemonSet: daemonSet(provider("Annotated")) } },
-    { isCurrent: true, mode: "CredentialProviderAnnotated" },
+    { agent: provider("Annotated"), objects: { daemonSet: daemonSet(provider("Annotated"), 1) } },
+    { isCurrent: true, mode: "CredentialProviderAnnotated", maxUnavailable: 1 },
   ],
   [
     "a kubectl rollout restart, which changes nothing in the template",
     { objects: { daemonSet: live({ [restartedAt]: "2026-01-01T00:00:00Z" }) } },
-    { isCurrent: true, mode: "Restart" },
+    { isCurrent: true, mode: "Restart", maxUnavailable: 1 },
   ],
   [
     "a template without a digest, restarted by kubectl",
@@ -189,107 +200,182 @@ const templates: readonly (readonly [
         }),
       },
     },
-    { isCurrent: false, mode: "Restart" },
+    { isCurrent: false, mode: "Restart", maxUnavailable: 1 },
+  ],
+  [
+    "the budget of the rolling update apart from the template",
+    { objects: { daemonSet: daemonSet(agent, 7) } },
+    { isCurrent: true, mode: "Restart", maxUnavailable: 7 },
   ],
   ["no template before the first publication", { objects: { daemonSet: undefined } }, undefined],
   [
     "a deleted DaemonSet as needed while nodes must still confirm a withdrawal",
     { objects: { daemonSet: undefined }, target: nothingLeft },
-    { isCurrent: false, mode: undefined },
+    { isCurrent: false, mode: undefined, maxUnavailable: 1 },
   ],
 ];
 for (const [what, changes, expected] of templates)
   test(`reads ${what}`, () => assert.deepEqual(facts(changes).template, expected));
 
+const podOf = (node: string, changes: Partial<AgentPod> = {}): AgentPod => ({
+  uid: `pod-of-${node}`,
+  node,
+  created: 1,
+  isDeleting: false,
+  template: templateDigest(agent),
+  mode: "Restart",
+  isRunning: true,
+  readySince: 2,
+  isUnreachable: false,
+  waitingReason: undefined,
+  ...changes,
+});
+const nodeNamed = (name: string, uid = `uid-of-${name}`): NodeMetadata => ({
+  name,
+  uid,
+  created: 1,
+  isControlPlane: false,
+});
+const objectOf = (name: string, nodeUid = `uid-of-${name}`): NodeObject => ({
+  name,
+  nodeUid,
+  uid: `object-of-${name}`,
+  resourceVersion: "1",
+  order: undefined,
+  report: undefined,
+});
+
+/** Each pod has the name of its position. */
+function kept(
+  nodes: readonly NodeMetadata[],
+  { pods = [], objects = [] }: Readonly<{ pods?: AgentPod[]; objects?: NodeObject[] }>,
+): Kept {
+  return {
+    pods: new Map(pods.map((pod, at) => [String(at), pod])),
+    objects: new Map(objects.map((object) => [object.name, object])),
+    nodes: new Map(nodes.map((node) => [node.name, node])),
+  };
+}
+
 test("treats pods as current only if they were made from the live template after its last kubectl rollout restart", () => {
   const digest = templateDigest(agent);
   const time = "2026-01-01T00:00:00Z";
-  const pods = [digest, `${digest} ${time}`, "older", ""].map((template) => ({ template }));
+  const templates = [digest, `${digest} ${time}`, "older", ""];
+  const names = templates.map((_, at) => `n${at}`);
+  const pods = templates.map((template, at) => podOf(`n${at}`, { template }));
   const seen = (said: Record<string, string>) =>
-    facts({ objects: { daemonSet: live(said) }, pods: pods as AgentPod[] }).pods.map(
-      ({ isCurrent }) => isCurrent,
-    );
+    facts({
+      objects: { daemonSet: live(said) },
+      kept: kept(
+        names.map((name) => nodeNamed(name)),
+        { pods },
+      ),
+    }).nodes.map(({ pod }) => pod?.isCurrent);
   assert.deepEqual(seen({}), [true, false, false, false]);
   assert.deepEqual(seen({ [restartedAt]: time }), [false, true, false, false]);
 });
 
-const by = (...names: readonly string[]) =>
-  JSON.stringify(Object.fromEntries(names.map((name, at) => [`r${at}.example`, name])));
-const withdrawals: readonly (readonly [
-  what: string,
-  slots: Readonly<{ newest: string; served: string | undefined }>,
-  after: string,
-  accepted: readonly string[],
-  expected: Snapshot["target"]["withdraws"],
-])[] = [
+test("joins each Node with its pod and its NodePullSecret, and leaves out pods without a Node", () => {
+  const { nodes, orphans } = facts({
+    kept: kept([nodeNamed("a"), nodeNamed("b")], {
+      pods: [podOf("a"), podOf("gone")],
+      objects: [objectOf("a")],
+    }),
+  });
+  const joined = nodes.map(({ name, pod, object }) => [name, pod?.uid, object?.uid]);
+  assert.deepEqual(joined, [
+    ["a", "pod-of-a", "object-of-a"],
+    ["b", undefined, undefined],
+  ]);
+  assert.deepEqual(orphans, []);
+});
+
+const pairs: readonly (readonly [what: string, changes: readonly Partial<AgentPod>[]])[] = [
+  ["the pod that is not being deleted", [{ isDeleting: true, created: 9 }, {}]],
+  ["the younger pod", [{}, { created: 9 }]],
   [
-    "none while all sources supply something",
-    { newest: by("additional"), served: by("additional") },
-    by("additional"),
-    [],
-    { newest: false, served: false },
-  ],
-  [
-    "both if they contain a source that is gone",
-    { newest: by("additional", "a"), served: by("a") },
-    by("additional"),
-    [],
-    { newest: true, served: true },
-  ],
-  [
-    "only the served slot if only this slot contains the source",
-    { newest: by("additional"), served: by("a") },
-    by("additional"),
-    [],
-    { newest: false, served: true },
-  ],
-  [
-    "none for a source that another source overrides, but that is still accepted",
-    { newest: by("a"), served: by("a") },
-    by("additional"),
-    ["a"],
-    { newest: false, served: false },
-  ],
-  [
-    "none if the served slot is empty",
-    { newest: by("additional"), served: undefined },
-    by("additional"),
-    [],
-    { newest: false, served: false },
+    "the younger of two pods that are being deleted",
+    [{ isDeleting: true }, { isDeleting: true, created: 9 }],
   ],
 ];
-for (const [what, { newest, served }, after, accepted, expected] of withdrawals)
-  test(`finds which slots contain a withdrawn source: ${what}`, () => {
-    const global = published({
-      newest: numbered(4, { sources: newest }),
-      served: served === undefined ? "nothing" : numbered(3, { sources: served }),
-    });
-    const remembered = Object.fromEntries(accepted.map((id) => [id, "{}"]));
-    const state = stateSecret({ ...noState, accepted: remembered });
-    const { withdraws } = facts({
-      objects: { global, state },
-      target: content("u:1", { sources: after }),
-    }).target;
-    assert.deepEqual(withdraws, expected);
+for (const [what, [first, second]] of pairs)
+  test(`takes ${what} of a Node with two pods`, () => {
+    const both = [podOf("a", { ...first, uid: "other" }), podOf("a", { ...second, uid: "this" })];
+    for (const pods of [both, both.toReversed()]) {
+      const { nodes } = facts({ kept: kept([nodeNamed("a")], { pods }) });
+      assert.equal(nodes[0]?.pod?.uid, "this");
+    }
   });
 
-test("law: unchanged sources withdraw nothing, and malformed sources supply nothing", () => {
-  const sources = fc
-    .dictionary(fc.string(), fc.constantFrom("original", "additional", "a"))
-    .map((suppliers) => JSON.stringify(suppliers));
-  fc.assert(
-    fc.property(sources, fc.string(), (text, odd) => {
-      assert.equal(withdrawsSource(text, text, []), false);
-      assert.equal(withdrawsSource(undefined, text, []), false);
-      assert.equal(withdrawsSource(text, undefined, []), text !== "{}");
-      assert.equal(withdrawsSource(text, "{]", []), text !== "{}");
-      withdrawsSource(odd, text, []);
-      withdrawsSource(text, odd, []);
-    }),
+test("treats the NodePullSecret of a Node that is gone, or was replaced, as an orphan", () => {
+  const objects = [objectOf("a", "former"), objectOf("b"), objectOf("c", "")];
+  const { nodes, orphans } = facts({
+    kept: kept([nodeNamed("a"), nodeNamed("c")], { objects }),
+  });
+  assert.deepEqual(
+    orphans.map(({ name, uid }) => [name, uid]),
+    [
+      ["a", "former"],
+      ["b", "uid-of-b"],
+    ],
   );
-  for (const odd of ["null", "1", '"a"', "{]"])
-    assert.equal(withdrawsSource(odd, "{}", []), odd === '"a"');
+  assert.deepEqual(
+    nodes.map(({ object }) => object?.uid),
+    [undefined, "object-of-c"],
+  );
 });
+
+const withRegistries = (...registries: readonly string[]) => ({
+  document: JSON.stringify({
+    auths: Object.fromEntries(registries.map((registry) => [registry, { auth: "eDp5" }])),
+  }),
+});
+const removals: readonly (readonly [
+  what: string,
+  slots: Readonly<{ newest: readonly string[]; served: readonly string[] | undefined }>,
+  after: readonly string[],
+  expected: boolean,
+])[] = [
+  [
+    "nothing if a registry is added",
+    { newest: ["a.example"], served: undefined },
+    ["a.example", "b.example"],
+    false,
+  ],
+  [
+    "a registry of the newest content",
+    { newest: ["a.example", "b.example"], served: undefined },
+    ["a.example"],
+    true,
+  ],
+  [
+    "a registry of the served content only",
+    { newest: ["a.example"], served: ["b.example"] },
+    ["a.example", "c.example"],
+    true,
+  ],
+  [
+    "nothing if a registry is spelled differently",
+    { newest: ["https://a.example/v2/"], served: undefined },
+    ["a.example"],
+    false,
+  ],
+  [
+    "nothing if Docker Hub is named by its other key",
+    { newest: ["https://index.docker.io/v1/"], served: undefined },
+    ["docker.io"],
+    false,
+  ],
+];
+for (const [what, { newest, served }, after, expected] of removals)
+  test(`finds that the wanted content removes ${what}`, () => {
+    const global = published({
+      newest: numbered(4, withRegistries(...newest)),
+      served: served === undefined ? "nothing" : numbered(3, withRegistries(...served)),
+    });
+    const wanted = content("u:1", withRegistries(...after));
+    assert.equal(facts({ objects: { global }, target: wanted }).target.removes, expected);
+  });
 
 const budgets: readonly (readonly [budget: number | string, desired: number, nodes: number])[] = [
   [1, 0, 1],
@@ -329,29 +415,57 @@ test("law: a budget is at least one node, and never less than its percentage", (
   );
 });
 
-test("computes budget and failures from the nodes that should have an agent", () => {
-  const counted = { ...daemonSet(agent), status: { desiredNumberScheduled: 30 } } as V1DaemonSet;
+test("computes budget and failures from the Nodes that the DaemonSet serves", () => {
   const rollout = {
     maxUnavailable: "10%",
     maxFailures: "10%",
     minIntervalSeconds: 7,
     probationSeconds: 6,
   } as const;
-  const { policy, desired } = facts({
-    objects: { daemonSet: counted },
+  const nodes = Array.from({ length: 30 }, (_, at) => nodeNamed(`n${at}`));
+  const { policy } = facts({
+    kept: kept(nodes, {}),
     policy: policyWith(rollout, { forgetAfterSeconds: 9 }),
   });
   const expected = { maxUnavailable: 3, maxFailures: 3, forgetAfter: 9, minInterval: 7 };
-  assert.deepEqual([desired, policy], [30, { ...expected, probation: 6 }]);
+  assert.deepEqual(policy, { ...expected, probation: 6 });
   const all = facts({ policy: policyWith({ maxUnavailable: "100%" }) }).policy;
   assert.equal(all.maxUnavailable, "all");
 });
 
 test("passes on the recorded state, a pause and a retry", () => {
-  const rollout = { revision: 4, word: true, base: 3, halted: true, failed: ["u"] };
+  const rollout = {
+    revision: 4,
+    since: 3,
+    proved: true,
+    asked: ["a"],
+    failed: ["u"],
+    lost: ["v"],
+    served: true,
+    retry: "1",
+    published: [1, 2],
+  };
   const policy = { ...policyWith(), managementState: "Paused" as const };
   const state = stateSecret({ ...noState, rollout });
   const seen = facts({ objects: { state }, policy, retry: "2" });
-  assert.partialDeepStrictEqual(seen.state, rollout);
+  assert.deepEqual(seen.state, rollout);
   assert.deepEqual([seen.isPaused, seen.retry, facts().isPaused], [true, "2", false]);
 });
+
+const damaged: readonly (readonly [what: string, rollout: unknown, expected: object])[] = [
+  ["no state", undefined, { revision: 0, proved: false, served: false, published: [] }],
+  ["text instead of an object", "x", { revision: 0 }],
+  [
+    "an impossible revision",
+    { revision: -1, proved: true, retry: "1" },
+    { revision: 0, retry: "1" },
+  ],
+  [
+    "lists with other values",
+    { revision: 4, asked: [1, "a"], lost: "x", published: [1, "2", null] },
+    { revision: 4, asked: ["a"], lost: [], published: [1] },
+  ],
+];
+for (const [what, rollout, expected] of damaged)
+  test(`reads ${what} as empty`, () =>
+    assert.partialDeepStrictEqual(readRollout(rollout), expected));

@@ -8,7 +8,6 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { collections } from "#kube/client/paths.ts";
 import { inLanes } from "#kube/lanes.ts";
 import type { CollectionInformer } from "#kube/watch/informer.ts";
-import { isConflict } from "#runtime/loop.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { Action } from "./facts.ts";
 import type { Guard } from "./guard.ts";
@@ -99,6 +98,10 @@ const isOutdated = ({ status, isDenial }: ApiError): boolean =>
  * failures.
  */
 const pauses = { conflict: 1, first: 5, later: 60 } as const;
+
+/** True if another client wrote first. A denial by a webhook can have any status. */
+const isConflict = (error: unknown): boolean =>
+  error instanceof ApiError && error.status === 409 && !error.isDenial;
 
 type Failure = Readonly<{ error: Error; failures: number; until: number }>;
 

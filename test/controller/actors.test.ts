@@ -9,6 +9,7 @@ import { after, afterEach, before, test } from "node:test";
 import type { V1DaemonSet } from "@kubernetes/client-node";
 import { stays, until } from "../cluster/await.ts";
 import * as rights from "../cluster/rights.ts";
+import { granted } from "./granted.ts";
 import * as plane from "./plane.ts";
 import { document, paths } from "./plane.ts";
 import { objectOf, steer, untilCondition } from "./steer.ts";
@@ -111,6 +112,8 @@ const rows: Readonly<Record<string, () => Promise<void>>> = {
       ["get", "pods:exec"],
       ["create", "serviceaccounts:token"],
       ["patch", "nodes"],
+      ["patch", "pods"],
+      ["delete", "pods"],
       ["patch", "daemonsets.apps/another"],
       ["create", "deployments.apps"],
       ["patch", "roles.rbac.authorization.k8s.io/another"],
@@ -128,9 +131,7 @@ const rows: Readonly<Record<string, () => Promise<void>>> = {
       ["patch", "daemonsets.apps/global-pull-secret-syncer"],
       ["list", "nodes"],
       ["list", "pods"],
-      // The admission policies in manifests/ limit these two rights.
-      ["patch", "pods"],
-      ["delete", "pods"],
+      ["patch", "nodepullsecrets.globalpullsecret.io"],
     ] as const;
     for (const [verb, what] of yes)
       assert.equal(await may(controller, verb, what), true, `${verb} ${what}`);
@@ -207,11 +208,18 @@ const rows: Readonly<Record<string, () => Promise<void>>> = {
       on.api.get<V1DaemonSet>(paths.daemonSet),
     );
     assert.equal(set.spec?.template.spec?.automountServiceAccountToken, false);
-    const volumes = JSON.stringify(set.spec?.template.spec?.volumes);
-    assert.doesNotMatch(volumes, /serviceAccountToken/);
     const account = "system:serviceaccount:kube-system:global-pull-secret-syncer";
-    for (const what of ["secrets", "pods", "nodes"])
-      assert.equal(await may(account, "list", what), false, what);
+    await until("the agents have their rights", () =>
+      may(account, "patch", "nodepullsecrets.globalpullsecret.io:status"),
+    );
+    assert.deepEqual((await granted(on, account)).toSorted(), [
+      "get coordination.k8s.io/leases kube-node-lease/*",
+      "list globalpullsecret.io/nodepullsecrets kube-system/*",
+      "list secrets kube-system/global-pull-secret",
+      "patch globalpullsecret.io/nodepullsecrets/status kube-system/*",
+      "watch globalpullsecret.io/nodepullsecrets kube-system/*",
+      "watch secrets kube-system/global-pull-secret",
+    ]);
   },
 };
 
@@ -221,12 +229,9 @@ const rows: Readonly<Record<string, () => Promise<void>>> = {
  */
 const elsewhere: Readonly<Record<string, string>> = {
   "who holds `view`": "test/controller/api.test.ts",
-  "who may patch pods in kube-system": "agent/decide/grant.test.ts",
-  "who is root on a node, and thus writes the status of its pods":
-    "controller/rollout/publish.test.ts",
+  "who may write NodePullSecrets in kube-system": "agent/decide/decide.test.ts",
+  "who is root on a node": "test/controller/reports.test.ts",
   "who writes admission policies or webhooks": "test/controller/admission.test.ts",
-  "any process in a node's network namespace (a `hostNetwork` pod, a user with a shell)":
-    "test/faults/trouble.test.ts",
   "an unprivileged pod": "test/story/agent.test.ts",
   "the fleet's controller, where `manifests/fleet` is installed": "test/fleet/fleet.test.ts",
   "who may label Namespaces, or write `NAMESPACE-kubeconfig` in a labelled one":

@@ -150,8 +150,8 @@ export const denied: Readonly<Record<string, Change>> = {
   "no tag": (spec) => (containerOf(spec).image = repository),
   "a repository that begins with ours": (spec) =>
     (containerOf(spec).image = `${repository}-evil@sha256:${"0".repeat(64)}`),
-  "a tag beside the digest": (spec) =>
-    (containerOf(spec).image = `${repository}@sha256:${"0".repeat(64)}x`),
+  "a digest instead of the tag": (spec) =>
+    (containerOf(spec).image = `${repository}@sha256:${"0".repeat(64)}`),
   "another account": (spec) => (spec.serviceAccountName = "default"),
   "a mounted token": (spec) => (spec.automountServiceAccountToken = true),
   "a token by default": (spec) => delete spec.automountServiceAccountToken,
@@ -232,7 +232,6 @@ export const denied: Readonly<Record<string, Change>> = {
   "aliases of hosts": (spec) => (spec.hostAliases = [{ ip: "10.0.0.1", hostnames: ["a"] }]),
 };
 
-const digest = `${repository}@sha256:${"a".repeat(64)}`;
 export const admitted: Readonly<Record<string, () => V1DaemonSet>> = {
   ...Object.fromEntries(
     allModes.map((mode) => [
@@ -240,7 +239,6 @@ export const admitted: Readonly<Record<string, () => V1DaemonSet>> = {
       () => declared({ delivery: deliveryOf({ mode }, mode) }),
     ]),
   ),
-  "the image by digest": () => declared({ image: digest }),
   "pull secrets and another probation": () =>
     declared({ imagePullSecrets: ["a"], probationSeconds: 30 }),
   "the most resources, and no priority class": () => {

@@ -23,7 +23,7 @@ const waitsForStart: Rule = ({ node: { pod, object } }) =>
 const waitsForKubelet: Rule = ({ node }) =>
   node.pod?.isUnreachable === true ? "unreachable" : undefined;
 
-/** A node with an order waits for nothing but its own answer. */
+/** A node with an order waits only for its own answer. */
 const waitsForAnswer: Rule = ({ verdict }) =>
   verdict === "atWork" || verdict === "silent" ? verdict : undefined;
 
@@ -43,7 +43,7 @@ const waitsForPause: Rule = (_, { snapshot }) => (snapshot.isPaused ? "paused" :
 
 const waitsForHalt: Rule = (_, { halt }) => (halt === undefined ? undefined : "halted");
 
-/** An agent of another mode takes out what was removed, but takes no newer content. */
+/** An agent of another mode removes withdrawn entries, but takes no newer content. */
 const waitsForMode: Rule = ({ node }, { snapshot }) =>
   node.pod?.mode === snapshot.secret.mode ? undefined : "otherMode";
 

@@ -5,7 +5,7 @@ import type { Evidence, NodeEvidence, Published } from "./evidence.ts";
 import { waitReasonOf, type Circumstances } from "./waits.ts";
 
 /**
- * In modes that restart no kubelet, at most so many nodes are at work. 2,000 reports in one instant
+ * In modes that restart no kubelet, at most this many nodes are at work. 2,000 reports in one instant
  * delay other clients of the API server by seconds.
  */
 const mostWithoutRestart = 50;
@@ -56,7 +56,7 @@ class Places {
 
   /**
    * A node that is at work for older content keeps its place, so it gets the newer content without
-   * another place. Otherwise content that nobody can take any more would delay the newer content.
+   * another place. Otherwise content that is no longer published would delay the newer content.
    */
   waitsForPlace({ isAtWork }: NodeEvidence): WaitReason | undefined {
     return (isAtWork ? this.#newest : this.taken) >= this.#most ? "window" : undefined;

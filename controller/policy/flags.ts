@@ -68,7 +68,7 @@ export const flags = {
     standard: "/var/lib/kubelet",
     what: "the kubelet's root directory on the nodes; to change it, withdraw first",
   },
-  "agent-image": { read: text, what: "image of the agents (the controller's own, by digest)" },
+  "agent-image": { read: text, what: "image of the agents (the controller's own)" },
   ...podFlags,
   "healthz-port": {
     read: integer(1, 65_535),

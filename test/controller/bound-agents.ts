@@ -148,8 +148,6 @@ export const denied: Readonly<Record<string, Change>> = {
   "another image": (spec) => (containerOf(spec).image = "evil.example/x:1"),
   "another tag": (spec) => (containerOf(spec).image = `${repository}:8`),
   "no tag": (spec) => (containerOf(spec).image = repository),
-  "a repository that begins with ours": (spec) =>
-    (containerOf(spec).image = `${repository}-evil@sha256:${"0".repeat(64)}`),
   "a digest instead of the tag": (spec) =>
     (containerOf(spec).image = `${repository}@sha256:${"0".repeat(64)}`),
   "another account": (spec) => (spec.serviceAccountName = "default"),

@@ -53,9 +53,10 @@ test("kubectl apply -k manifests installs the chart's objects, except GlobalPull
   const images = [{ name: "global-pull-secret", newName, newTag }];
   const installed = await kustomized({ resources: ["."], images });
   const { "GlobalPullSecret/cluster": _, ...objects } = await released();
+  const crds = [ourCrd(), ourCrd(nodeCrdFile)] as unknown as KubeObject[];
   assert.deepEqual(
-    installed.map(nameOf).toSorted(),
-    [...Object.keys(objects), nameOf(ourCrd() as unknown as KubeObject)].toSorted(),
+    Object.keys(byName(installed)).toSorted(),
+    [...Object.keys(objects), ...crds.map(nameOf)].toSorted(),
   );
   const deployment = installed.find(({ kind }) => kind === "Deployment") ?? assert.fail();
   const pod = (deployment["spec"] as { template: { spec: Pod } }).template.spec;
@@ -76,10 +77,11 @@ test("uninstall of the plugin deletes exactly the chart's objects with all value
   const sources = ["--set=original=kube-system/pull-secret", "--set=extraSources={team-a}"];
   // The deletion of the CRD deletes its object.
   const { "GlobalPullSecret/cluster": _, ...objects } = await released(...sets, ...sources);
+  const names = Object.values(objects).map(nameOf);
   const removed = installation.map(({ kind, name }) => `${kind}/${name}`);
   assert.deepEqual(
     removed.filter((name) => !name.startsWith("Lease/")).toSorted(),
-    Object.keys(objects).toSorted(),
+    [...names, "CustomResourceDefinition/nodepullsecrets.globalpullsecret.io"].toSorted(),
     "list the object in plugin/removal/objects.ts, in the order of removal",
   );
 });

@@ -25,6 +25,7 @@ const kinds = [
   `${api}networking.v1.NetworkPolicy`,
   `${api}batch.v1.Job`,
   `${api}coordination.v1.Lease`,
+  `${api}flowcontrol.v1.FlowSchema`,
   "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition",
 ];
 

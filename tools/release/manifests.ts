@@ -25,7 +25,7 @@ export function writeInstallYaml(
 /** The CRDs that the controller needs, as one file. */
 export function crdsYaml(repository: string): string {
   const texts = [crdFile, nodeCrdFile].map((path) => readFileSync(join(repository, path), "utf8"));
-  return texts.join("---\n");
+  return texts.join("");
 }
 
 /** Packs the chart like `helm package`, but always with the same bytes. */

@@ -279,10 +279,12 @@ test("starts the orders now if the content seems to be published later", () => {
   assert.equal(adoptState(ahead).since, now);
 });
 
-test("keeps the bucket at six places, the last of which is free again within an hour", () => {
+test("records no removal in a full bucket, so that other content waits for ten minutes at most", () => {
   const places = [0, 1, 2, 3, 4, 5].map((index) => now + index * 600);
   const full = published({ state: { ...state, revision: 99, published: places } });
-  assert.deepEqual(adoptState(full).published, [...places.slice(1), now + 3000]);
+  assert.deepEqual(adoptState(full).published, places);
+  const later = { ...full, now: now + 600 };
+  assert.deepEqual(adoptState(later).published, [...places.slice(1), now + 3600]);
 });
 
 test("starts a second retry after the first, even in the same second", () => {

@@ -85,14 +85,16 @@ function evidenceOf(snapshot: Published, node: NodeFacts): NodeEvidence {
 /**
  * The state of the Secret's revision. A state of another revision is replaced, because another
  * content is newest now. Its publication is recorded: the content occupies one place of the bucket
- * for ten minutes, from now or from the time when the place of the former content becomes free.
+ * for ten minutes, from now or from the time when the place of the former content becomes free. A
+ * removal, which does not wait for a place, takes none if the bucket is full.
  */
 export function adoptState({ state, secret, now }: Published): StateFacts {
   if (state.revision !== secret.revision) {
     const former = state.published.at(-1) ?? Number.NEGATIVE_INFINITY;
     const start = Math.max(now, former + burstSeconds);
     const place = Math.floor(Math.min(start, now + (burst - 1) * burstSeconds));
-    const published = [...state.published, place].slice(-burst);
+    const isFull = placesTaken(state, now).length >= burst;
+    const published = isFull ? state.published : [...state.published, place].slice(-burst);
     const since = Math.min(secret.publishedAt, Math.floor(now));
     const served = state.served || secret.served > 0;
     return stateOf(secret.revision, since, { retry: state.retry, served, published });
@@ -102,8 +104,12 @@ export function adoptState({ state, secret, now }: Published): StateFacts {
   return state;
 }
 
-/** The clocks of two API servers differ by less than this. */
-const aheadSeconds = 60;
+/** The taken places of the bucket. Places further ahead come from another clock. */
+export const placesTaken = ({ published }: StateFacts, now: number): readonly number[] =>
+  published.filter((place) => place > now - burstSeconds && place < now + burst * burstSeconds);
+
+/** The clocks of two API servers differ by less than this. A time further ahead was set back. */
+export const aheadSeconds = 60;
 
 /**
  * Follows a new retry request: forgets the failed and the lost nodes, and asks them again. Their

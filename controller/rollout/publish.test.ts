@@ -46,7 +46,7 @@ const waits: readonly [
   ["a release is paused", { ...release, isPaused: true }, Number.POSITIVE_INFINITY, "paused"],
   ["the interval is not over", { ...other, ...interval }, 50, "interval"],
   ["the interval is over", { ...other, ...interval, now: publishedAt + 60 }, 0],
-  ["the clock was set back", { ...other, ...interval, now: 5 }, 60, "interval"],
+  ["the clock was set back", { ...other, ...interval, now: 5 }, 0],
   ["a release is within the interval", { ...release, ...interval }, 0],
   [
     "a removal is within the interval",

@@ -2,7 +2,7 @@
 import type { PublishedMode } from "#contract/names.ts";
 import { mostRevision } from "#contract/order.ts";
 import { burst, burstSeconds, type Action, type Snapshot, type View } from "./facts.ts";
-import type { Evidence, Published } from "./evidence.ts";
+import { aheadSeconds, placesTaken, type Evidence, type Published } from "./evidence.ts";
 
 type Publication = Extract<Action, { kind: "publish" }>;
 
@@ -31,15 +31,13 @@ export function newerContent(snapshot: Published): Newer {
 const due: Newer = { isNewer: true, waits: 0, pending: "no" };
 const nothing: Newer = { isNewer: false, waits: Number.POSITIVE_INFINITY, pending: "no" };
 
-/** If the clock was set back, the wait is still at most minInterval. */
+/** If the clock was set back, the last publication lies in the future, and nothing waits for it. */
 const untilInterval = ({ secret, policy, now }: Published): number =>
-  Math.min(secret.publishedAt + policy.minInterval - now, policy.minInterval);
+  secret.publishedAt > now + aheadSeconds ? 0 : secret.publishedAt + policy.minInterval - now;
 
-/** Seconds until the bucket has a free place. Places further ahead come from another clock. */
+/** Seconds until the bucket has a free place. */
 function untilPlace({ state, now }: Snapshot): number {
-  const taken = state.published.filter(
-    (place) => place > now - burstSeconds && place < now + burst * burstSeconds,
-  );
+  const taken = placesTaken(state, now);
   return taken.length < burst ? 0 : Math.min(...taken) + burstSeconds - now;
 }
 

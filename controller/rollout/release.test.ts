@@ -27,6 +27,9 @@ function leftBehind(nodes: readonly NodeFacts[], changes: Partial<Snapshot> = {}
 const confirmed = nodeOf("confirmed", { object: objectOf(undefined, reportOf("Removed", 0)) });
 const young = nodeOf("young", { created: publishedAt + 121 });
 const inMargin = nodeOf("margin", { created: publishedAt + 120 });
+const future = nodeOf("future", { created: publishedAt + 5000 });
+const withContent = objectOf(undefined, reportOf("Proved", 0));
+const later = { now: publishedAt + 200 };
 const afterAll = { now: publishedAt + 3601 };
 const inTime = { now: publishedAt + 3600 };
 const unserved = { state };
@@ -40,7 +43,9 @@ const rows: readonly [
   ["every node has confirmed it", [confirmed], []],
   ["there are no nodes", [], []],
   ["an older node has not confirmed it", [confirmed, nodeOf("n")], undefined],
-  ["a younger node has not confirmed it", [confirmed, young], []],
+  ["a younger node has not confirmed it", [confirmed, young], [], later],
+  ["a younger node has content", [confirmed, { ...young, object: withContent }], undefined, later],
+  ["the clock was set back, so that a node seems younger", [confirmed, future], undefined],
   ["a node joined while the release was written", [confirmed, inMargin], undefined],
   ["nothing was served, and a node was not asked", [nodeOf("n")], [], unserved],
   [
@@ -53,7 +58,7 @@ const rows: readonly [
   ["an agent removed nothing", [askedNode("n", 5, "Failed")], undefined],
   [
     "nothing was served, and a node has reported",
-    [nodeOf("n", { object: objectOf(undefined, reportOf("Proved", 0)) })],
+    [nodeOf("n", { object: withContent })],
     undefined,
     unserved,
   ],

@@ -1,5 +1,5 @@
 /** When a withdrawal is complete. Pure. */
-import type { Evidence, NodeEvidence, Published } from "./evidence.ts";
+import { aheadSeconds, type Evidence, type NodeEvidence, type Published } from "./evidence.ts";
 
 /**
  * Seconds after `publishedAt` within which a joining node can still get the former content. The
@@ -30,9 +30,14 @@ export function completionOf(snapshot: Published, { nodes }: Evidence): Completi
   return { isComplete: leftBehind.length === 0 || again < 0, leftBehind, again: again + 1 };
 }
 
-/** A Node that is younger than the release never got content: nothing was served any more. */
-function canHaveContent({ secret, state }: Published, { node }: NodeEvidence): boolean {
+/**
+ * A node with an order or a report can have content. If content was served, so can a Node that has
+ * reported nothing yet, unless it is younger than the release. A Node of the future is older: the
+ * API server's clock was set back since its creation.
+ */
+function canHaveContent({ secret, state, now }: Published, { node }: NodeEvidence): boolean {
   const { order, report } = node.object ?? {};
-  const isOlder = node.created <= secret.publishedAt + writtenSeconds;
-  return isOlder && (state.served || order !== undefined || report !== undefined);
+  const isOlder =
+    node.created <= secret.publishedAt + writtenSeconds || node.created > now + aheadSeconds;
+  return order !== undefined || report !== undefined || (state.served && isOlder);
 }

@@ -3,7 +3,7 @@
  * first reason counts. Pure.
  */
 import type { NodeFacts, View, WaitReason } from "./facts.ts";
-import type { NodeEvidence, Published } from "./evidence.ts";
+import { aheadSeconds, type NodeEvidence, type Published } from "./evidence.ts";
 
 /** What the rules need to know besides the node. */
 export type Circumstances = Readonly<{ snapshot: Published; halt: View["halt"] }>;
@@ -86,6 +86,6 @@ export function untilAskedAgain({ pod, object }: NodeFacts, now: number): number
   if (pod !== undefined && pod.created > attempt) return 0;
   const refusedFor = Math.max(0, attempt - (object?.report?.since ?? attempt));
   const pause = Math.min(firstRetrySeconds + refusedFor, lastRetrySeconds);
-  // If the clock was set back, the pause is still at most its own length.
-  return Math.min(attempt + pause - now, pause);
+  // If the clock was set back, the order lies in the future, and its pause is over.
+  return attempt > now + aheadSeconds ? 0 : attempt + pause - now;
 }

@@ -177,7 +177,7 @@ const attempts: readonly [condition: string, node: NodeFacts, expected: number, 
     ["the time", nodeOf("n"), now],
     ["one more than the last attempt of the same second", askedNode("n", now), now + 1],
     ["the start of the orders if the clocks differ", nodeOf("n"), now + 3, now + 3],
-    ["at most the highest number", askedNode("n", 2 ** 40 - 1), 2 ** 40 - 1],
+    ["the time if the clock was set back", askedNode("n", now + 9999), now],
   ];
 for (const [condition, node, expected, since = publishedAt] of attempts)
   test(`numbers an attempt with ${condition}`, () => {

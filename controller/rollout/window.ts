@@ -1,5 +1,5 @@
 /** Which nodes are asked next, within the places of the window. Pure. */
-import { mostRevision, type Order } from "#contract/order.ts";
+import type { Order } from "#contract/order.ts";
 import type { NodeFacts, WaitReason } from "./facts.ts";
 import type { Evidence, NodeEvidence, Published } from "./evidence.ts";
 import { waitReasonOf, type Circumstances } from "./waits.ts";
@@ -104,11 +104,11 @@ const rankOf = ({ node, verdict }: NodeEvidence): number =>
   (verdict === "refused" ? 2 : 0) + (node.pod?.readySince === undefined ? 1 : 0);
 
 /**
- * The next order of a node. Its attempt is the time, but higher than the node's last attempt, and
- * not before the content was published.
+ * The next order of a node. Its attempt is the time, so an order carries its own time also after the
+ * API server's clock was set back. Two orders in one second differ by 1.
  */
 export function orderFor({ secret, state, now }: Published, { object }: NodeFacts): Order {
   const { revision, digest } = secret;
-  const next = Math.max(Math.floor(now), (object?.order?.attempt ?? 0) + 1, state.since);
-  return { revision, digest, attempt: Math.min(next, mostRevision) };
+  const time = Math.max(Math.floor(now), state.since);
+  return { revision, digest, attempt: time === object?.order?.attempt ? time + 1 : time };
 }

@@ -1,0 +1,221 @@
+/** The laws about events: each is judged in the moment in which something happens. */
+import { fail, guardOf, limitOf, lostOf, newTruth, noteClock, reactionSeconds, usualTime } from "./truth.ts";
+import type { Asked, Truth } from "./truth.ts";
+import {
+  isNotReady,
+  isOnline,
+  isPart,
+  nothing,
+  only,
+  withoutRemoved,
+  type Change,
+  type Claim,
+  type Content,
+  type Machine,
+  type NodeObject,
+  type Observer,
+  type Order,
+  type Report,
+  type Secret,
+  type Template,
+  type World,
+} from "./world.ts";
+
+export class Laws implements Observer {
+  readonly truth: Truth;
+  readonly #world: World;
+  /** How often an order has restarted a kubelet, by node, revision and attempt. */
+  readonly #restarts = new Map<string, number>();
+  /** The Nodes whose available agent was replaced by an agent of this template. */
+  readonly #replaced = new Map<number, Set<string>>();
+  /** How many NotReady Nodes were deleted. The update's budget was raised by one for each. */
+  #deletedNotReady = 0;
+  /** The newest revision since the installation. */
+  #newest = 0;
+
+  constructor(world: World) {
+    this.#world = world;
+    this.truth = newTruth(world);
+  }
+
+  published(before: Secret | undefined, secret: Secret): void {
+    const { t, retries } = this.#world;
+    const { histories, jumps, removedSince } = this.truth;
+    const { content, revision } = secret;
+    // If the clock was set back and nobody has seen the former Secret, its revision comes again.
+    const isRepeated =
+      revision === this.#newest && (jumps > 0 || histories.get(revision)?.content === content);
+    if (revision <= this.#newest && !isRepeated)
+      fail("back", `revision ${revision} follows ${this.#newest}`);
+    this.#newest = revision;
+    if (revision < Math.max(0, ...histories.keys())) this.truth.isBehind = true;
+    const [proved, broken] = [new Set<number>(), new Set<number>()];
+    histories.set(revision, { content, proved, broken, retries, jumps });
+    this.truth.publishedAt.push(t);
+    for (const [index, value] of content.split("-").entries())
+      removedSince[index] = value === "0" ? (removedSince[index] ?? t) : undefined;
+    const old = before?.content ?? content;
+    if (content !== old && withoutRemoved(old, content) === old) this.#countPublication(t);
+  }
+
+  /** A bucket of six, into which one comes back every ten minutes. */
+  #countPublication(t: number): void {
+    const { publications, jumps } = this.truth;
+    publications.push(t);
+    if (jumps > 0) return;
+    for (const [index, time] of publications.entries()) {
+      const count = publications.length - index;
+      if (count > 6 + Math.ceil((t - time) / 600))
+        fail("budget", `${count} publications in ${t - time} s`);
+    }
+  }
+
+  promoted({ content }: Secret): void {
+    if (!this.#isProved(content)) fail("join", `${content} is served and nobody has proved it`);
+  }
+
+  /** Whether a node has run its kubelet with this content, or with more. */
+  #isProved(content: Content): boolean {
+    const { provedContents } = this.truth;
+    return provedContents.has(content) || [...provedContents].some((whole) => isPart(content, whole));
+  }
+
+  asked(machine: Machine | undefined, { revision, content, attempt }: Order): void {
+    const world = this.#world;
+    const { t } = world;
+    if (t < world.pausedUntil || t < world.unguardedUntil)
+      fail("held", `asks ${machine?.name} while it may not`);
+    if (machine === undefined) return;
+    const { asked, histories } = this.truth;
+    const last = asked.get(machine.uid);
+    if (last !== undefined && revision < last.revision && !this.truth.isBehind)
+      fail("back", `asks ${machine.name} for ${revision} after ${last.revision}`);
+    if (histories.get(revision)?.content !== content)
+      fail("back", `asks ${machine.name} for ${content}, which is not revision ${revision}`);
+    asked.set(machine.uid, {
+      revision,
+      attempt,
+      at: t,
+      usualSeconds: usualTime(world, world.secrets.get(only)?.mode ?? "Restart"),
+      answeredAt: undefined,
+      result: undefined,
+      goneAt: undefined,
+    });
+  }
+
+  reported({ owner }: NodeObject, { revision, attempt, result }: Report): void {
+    const asked = this.truth.asked.get(owner);
+    if (asked === undefined) return;
+    const isAnswer = attempt === asked.attempt;
+    if (!isAnswer && !(result === "Proved" && revision === asked.revision)) return;
+    asked.answeredAt ??= this.#world.t;
+    asked.result = result;
+  }
+
+  nodeGone(machine: Machine): void {
+    if (isNotReady(machine)) this.#deletedNotReady += 1;
+    const asked = this.truth.asked.get(machine.uid);
+    if (asked !== undefined) asked.goneAt = this.#world.t;
+  }
+
+  /** Notices a node that vanished, Node and object, before a controller could see what it lost. */
+  objectGone({ owner }: NodeObject): void {
+    const { t, controller } = this.#world;
+    const asked = this.truth.asked.get(owner);
+    if (asked === undefined || asked.answeredAt !== undefined) return;
+    const goneAt = asked.goneAt ?? t;
+    const couldSee = t - goneAt >= 3 && controller.startsAt < goneAt && controller.lagUntil < goneAt;
+    if (!couldSee) this.truth.vanished += 1;
+    if (asked.goneAt === undefined) this.truth.dismissed.add(owner);
+  }
+
+  joined(machine: Machine, content: Content, source: Secret): void {
+    const { t } = this.#world;
+    const { name } = machine;
+    if (!this.#isProved(content)) fail("join", `${name} joins with ${content}, which is unproved`);
+    // The content of the volume can be 90 s old.
+    const age = source === machine.secret ? reactionSeconds : 95;
+    for (const [index, value] of content.split("-").entries()) {
+      const since = this.truth.removedSince[index];
+      if (value !== "0" && since !== undefined && t - since > age)
+        fail("join", `${name} joins with ${content}, of which a part was removed before`);
+    }
+  }
+
+  restarts({ uid, name }: Machine, change: Change): void {
+    this.truth.restarts += 1;
+    if (!change.isAsked || change.tries > 1) return;
+    const key = `${uid}/${change.revision}/${change.attempt}`;
+    const count = (this.#restarts.get(key) ?? 0) + 1;
+    this.#restarts.set(key, count);
+    // A second restart is due if another program has overwritten the file during the change.
+    if (count > 1 && change.placedAt === change.beganAt)
+      fail("restart", `${name} restarts its kubelet ${count} times for ${change.revision}`);
+  }
+
+  broke({ uid }: Machine, { revision, content, isAsked }: Change): void {
+    const history = this.truth.histories.get(revision);
+    if (!isAsked || history === undefined) return;
+    history.broken.add(uid);
+    // With the policy "all" every node is asked at once.
+    if (this.truth.widest === Infinity) return;
+    const limit = limitOf(this.#world, this.truth, revision, history);
+    if (history.broken.size > limit)
+      fail("break", `${content} broke ${history.broken.size} nodes, ${limit} are allowed`);
+  }
+
+  proved({ uid, disk }: Machine, content: Content): void {
+    this.truth.provedContents.add(content);
+    this.truth.histories.get(disk.journal?.revision ?? 0)?.proved.add(uid);
+  }
+
+  replaced(name: string, template: Template): void {
+    const names = this.#replaced.get(template.id) ?? new Set();
+    this.#replaced.set(template.id, names.add(name));
+    if (template.starts && template.life !== 10) return;
+    const present = [...names].filter((node) => {
+      const machine = this.#world.machines.get(node);
+      return machine !== undefined && isOnline(this.#world, machine) && !isNotReady(machine);
+    });
+    if (present.length > 1 + this.#deletedNotReady && this.truth.jumps === 0)
+      fail("upgrade", `an agent that dies has replaced ${present.join(" and ")}`);
+  }
+
+  completed(leftBehind: readonly string[]): void {
+    // Nobody can say what is on a machine that joined after the release with its former disk.
+    const { dismissed, publishedAt } = this.truth;
+    const releasedAt = publishedAt.at(-1) ?? 0;
+    for (const { name, uid, joinedAt, disk, isOverwritten } of this.#world.machines.values()) {
+      const mustReport = joinedAt <= releasedAt && !isOverwritten && !dismissed.has(uid);
+      if (mustReport && disk.file !== nothing && !leftBehind.includes(name))
+        fail("status", `${name} still has ${disk.file}, and is not left behind`);
+    }
+    // A new installation knows nothing about the former one.
+    this.#newest = 0;
+    this.truth.publications = [];
+    this.truth.publishedAt = [];
+  }
+
+  claimed({ isReady, haltedBy, current }: Claim): void {
+    const { truth } = this;
+    const world = this.#world;
+    if (haltedBy !== undefined && truth.haltedBy === undefined) truth.halts += 1;
+    Object.assign(truth, { isReady, haltedBy, current });
+    noteClock(world, truth);
+    const secret = world.secrets.get(only);
+    const isUnclear = truth.jumps > 0 && world.t - truth.jumpedAt < 800;
+    if (haltedBy === undefined || secret === undefined || isUnclear) return;
+    const isOfNewest = ({ revision }: Asked) => revision === secret.revision;
+    const asked = [...truth.asked.values()].filter(isOfNewest);
+    if (haltedBy === "failed") {
+      const failed = asked.filter(({ result }) => result === "Failed").length;
+      if (failed <= world.policy.maxFailures) fail("halt", `${failed} nodes failed`);
+      return;
+    }
+    const lost = lostOf(world, truth, secret.revision).length;
+    const isProved = [...world.objects.live.values()].some(
+      ({ report }) => report?.result === "Proved" && report.revision === secret.revision,
+    );
+    if (lost <= guardOf(isProved ? 1 : 0)) fail("halt", `${lost} nodes were silent`);
+  }
+}

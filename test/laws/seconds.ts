@@ -1,0 +1,180 @@
+/** The laws about states: each is judged every second, and some states may last for a moment. */
+import {
+  fail,
+  guardOf,
+  hasNewest,
+  noteClock,
+  placesOf,
+  reactionSeconds,
+  usualTime,
+  widthOf,
+  type Truth,
+} from "./truth.ts";
+import {
+  isNotReady,
+  nothing,
+  nowOf,
+  only,
+  podOf,
+  wantedContent,
+  withoutRemoved,
+  type Machine,
+  type Secret,
+  type World,
+} from "./world.ts";
+
+export class Seconds {
+  readonly #world: World;
+  readonly #truth: Truth;
+  /** For how many seconds a state has lasted, by its name. */
+  readonly #lasting = new Map<string, number>();
+
+  constructor(world: World, truth: Truth) {
+    this.#world = world;
+    this.#truth = truth;
+  }
+
+  /** `isRunning`: the controller runs, and no request of it failed. */
+  judge(isRunning: boolean): void {
+    const world = this.#world;
+    const truth = this.#truth;
+    noteClock(world, truth);
+    truth.widest = Math.max(truth.widest, widthOf(world));
+    const secret = world.secrets.get(only);
+    this.#judgePublication(isRunning, secret);
+    if (secret === undefined) return;
+    this.#judgeRemoval(secret);
+    this.#judgeWindow();
+    this.#judgeStatus(isRunning, secret);
+    this.#judgeDelay(isRunning, secret);
+  }
+
+  /** Counts the seconds of a state. True if it has lasted for more than `seconds`. */
+  #lasts(name: string, isSo: boolean, seconds = reactionSeconds): boolean {
+    if (!isSo) {
+      if (this.#lasting.size > 0) this.#lasting.delete(name);
+      return false;
+    }
+    const lasted = (this.#lasting.get(name) ?? 0) + 1;
+    this.#lasting.set(name, lasted);
+    return lasted > seconds;
+  }
+
+  #judgePublication(isRunning: boolean, secret: Secret | undefined): void {
+    const world = this.#world;
+    const { t, policy } = world;
+    const wanted = wantedContent(world);
+    const content = secret?.content ?? nothing;
+    const isDue = isRunning && t >= world.pausedUntil && wanted !== content;
+    const removes = withoutRemoved(content, wanted) !== content;
+    if (this.#lasts("removal is due", isDue && removes))
+      fail("publication", `${wanted} is not published, and removes a registry`);
+    const { publishedAt, jumps } = this.#truth;
+    const recent = publishedAt.filter((time) => t - time < 3600).length;
+    const isFree = recent < 6 && policy.minInterval === 0 && jumps === 0;
+    if (this.#lasts("publication is due", isDue && isFree))
+      fail("publication", `${wanted} is not published`);
+  }
+
+  #judgeRemoval({ content }: Secret): void {
+    const { t, machines } = this.#world;
+    for (const machine of machines.values()) {
+      const { name, disk } = machine;
+      const owes =
+        disk.file !== content &&
+        disk.journal?.change === undefined &&
+        withoutRemoved(disk.file, content) !== disk.file;
+      const isAble =
+        owes &&
+        !machine.isDead &&
+        machine.isRunning &&
+        t - machine.startedAt > 3 &&
+        Math.max(machine.frozenUntil, machine.offlineUntil, machine.agentOfflineUntil) < t;
+      if (this.#lasts(`${name} owes a removal`, isAble))
+        fail("removal", `${name} still has ${disk.file}, the newest is ${content}`);
+    }
+  }
+
+  /** A node that takes an order after its usual time is a silent one, and counts for the guard. */
+  #judgeWindow(): void {
+    const { machines } = this.#world;
+    const truth = this.#truth;
+    let [punctual, late, controlPlane] = [0, 0, 0];
+    let most = 0;
+    for (const machine of machines.values()) {
+      const change = machine.disk.journal?.change;
+      if (machine.isKubeletUp || machine.isDead || change?.isAsked !== true) continue;
+      const asked = truth.asked.get(machine.uid);
+      most = Math.max(most, truth.histories.get(change.revision)?.proved.size ?? 0);
+      const isPunctual = asked !== undefined && this.#world.t - asked.at <= asked.usualSeconds;
+      if (isPunctual) punctual += 1;
+      else late += 1;
+      if (isPunctual && machine.isControlPlane) controlPlane += 1;
+    }
+    if (truth.widest === Infinity || truth.jumps > 0) return;
+    const places = placesOf(truth, most) + truth.vanished;
+    if (punctual > places) fail("window", `${punctual} kubelets are down, ${places} are allowed`);
+    if (late > guardOf(most) + places) fail("window", `${late} late kubelets are down`);
+    if (controlPlane > 1) fail("window", `${controlPlane} control-plane kubelets are down`);
+  }
+
+  #judgeStatus(isRunning: boolean, secret: Secret): void {
+    const world = this.#world;
+    const { isReady, current } = this.#truth;
+    // A young Node that lacks the content does not count.
+    const counts = (machine: Machine) =>
+      !isNotReady(machine) &&
+      (nowOf(world) - (world.nodes.get(machine.name)?.created ?? 0) >= 125 ||
+        hasNewest(machine, secret));
+    const machines = [...world.machines.values()];
+    const having = machines.filter((machine) => hasNewest(machine, secret)).length;
+    if (this.#lasts("too many are current", isRunning && current > having))
+      fail("status", `${current} nodes are current, ${having} have the newest content`);
+    const counted = isReady ? machines.filter(counts) : [];
+    const lacking = counted.filter((machine) => !hasNewest(machine, secret)).length;
+    const isFalse =
+      lacking > Math.max(1, counted.length / 20) || lacking * 2 >= Math.max(1, counted.length);
+    if (this.#lasts("Ready is false", isRunning && isReady && isFalse))
+      fail("status", `Ready, but ${lacking} of ${counted.length} nodes lack the newest content`);
+  }
+
+  /** Somebody must be at work while a node waits that could be asked. */
+  #judgeDelay(isRunning: boolean, secret: Secret): void {
+    const world = this.#world;
+    const { t } = world;
+    // After a jump of the clock, old orders can look young.
+    const isHeld =
+      !isRunning ||
+      this.#truth.jumps > 0 ||
+      t < Math.max(world.pausedUntil, world.unguardedUntil) ||
+      this.#truth.haltedBy !== undefined ||
+      secret.content !== wantedContent(world) ||
+      secret.content === nothing;
+    let [atWork, waiting] = [0, ""];
+    for (const machine of isHeld ? [] : world.machines.values()) {
+      const asked = this.#truth.asked.get(machine.uid);
+      const isOfNewest = asked?.revision === secret.revision;
+      const isAnswered = asked === undefined || asked.answeredAt !== undefined;
+      const usual = Math.max(asked?.usualSeconds ?? 0, usualTime(world, secret.mode));
+      if (!isAnswered && t - asked.at <= usual + reactionSeconds) atWork += 1;
+      else if (!isOfNewest && this.#isAble(machine, secret)) waiting = machine.name;
+    }
+    if (this.#lasts(`delay of ${secret.revision}`, waiting !== "" && atWork === 0, 30))
+      fail("delay", `${waiting} waits, and nobody is at work`);
+  }
+
+  #isAble(machine: Machine, secret: Secret): boolean {
+    const world = this.#world;
+    const { t } = world;
+    return (
+      !machine.isDead &&
+      machine.isRunning &&
+      machine.isKubeletUp &&
+      machine.silentFor === 0 &&
+      t - machine.startedAt > 5 &&
+      machine.template?.mode === secret.mode &&
+      podOf(world, machine.name)?.uid === machine.pod &&
+      !hasNewest(machine, secret)
+    );
+  }
+}

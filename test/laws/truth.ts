@@ -1,0 +1,201 @@
+/**
+ * What really happened in a run, as the laws need it. The product sees none of this, and no rule of
+ * the product is repeated here: only the limits that the laws promise.
+ */
+import { type Content, type Machine, type Report, type Secret, type World } from "./world.ts";
+
+export type Law =
+  /** Good content never halts. */
+  | "halt"
+  /** Every rollout and withdrawal ends, within a bounded time after the world calms down. */
+  | "end"
+  /** No node waits while nobody is at work. */
+  | "delay"
+  /** Newer content is published at once, a removal in any case. */
+  | "publication"
+  /** Content that breaks kubelets reaches few nodes. */
+  | "break"
+  /** A joining node gets no unproved content, and no removed registry. */
+  | "join"
+  /** A removed registry leaves every running agent's node within seconds. */
+  | "removal"
+  /** Few kubelets are down at once, and one of a control-plane node. */
+  | "window"
+  /** No node is asked for content that is older than the content it was asked for. */
+  | "back"
+  /** Content that is asked of a node restarts its kubelet once. */
+  | "restart"
+  /** Status claims nothing that is not so. */
+  | "status"
+  /** A source that changes too often causes six publications, and then one in ten minutes. */
+  | "budget"
+  /** An agent image that dies after ten seconds replaces one agent. */
+  | "upgrade"
+  /** Nothing is asked while the rollout is paused, or without the admission policy. */
+  | "held";
+
+export class LawBroken extends Error {
+  readonly law: Law;
+
+  constructor(law: Law, message: string) {
+    super(`${law}: ${message}`);
+    this.law = law;
+  }
+}
+
+export function fail(law: Law, message: string): never {
+  throw new LawBroken(law, message);
+}
+
+/** Seconds that the controller, an agent or a watch may need until it has seen and done something. */
+export const reactionSeconds = 15;
+
+/** The last order of a Node. */
+export type Asked = {
+  revision: number;
+  attempt: number;
+  at: number;
+  usualSeconds: number;
+  /** When the first report that answers this order was stored. */
+  answeredAt: number | undefined;
+  result: Report["result"] | undefined;
+  /** When the Node was deleted. */
+  goneAt: number | undefined;
+};
+
+/** One revision. */
+export type History = Readonly<{
+  content: Content;
+  /** Nodes that proved it, also those that are gone. */
+  proved: Set<number>;
+  /** Nodes whose kubelet an order of this revision has broken. */
+  broken: Set<number>;
+  /** The requests for a retry, and the jumps of the clock, before its publication. */
+  retries: number;
+  jumps: number;
+}>;
+
+export type Truth = {
+  histories: Map<number, History>;
+  /** By the Node's uid. */
+  asked: Map<number, Asked>;
+  provedContents: Set<Content>;
+  /** Since when the newest content has no entry for registry a and b. */
+  removedSince: [number | undefined, number | undefined];
+  /** When anything was published, and when new content was published that removes nothing. */
+  publishedAt: number[];
+  publications: number[];
+  /**
+   * Nodes that were asked and whose objects vanished before a controller could see that the Node
+   * was gone, or because a person deleted the object.
+   */
+  vanished: number;
+  /** Nodes that were asked and whose object a person deleted before they answered. */
+  dismissed: Set<number>;
+  jumps: number;
+  jumpedAt: number;
+  /** The sum of all jumps, in seconds. */
+  jumped: number;
+  clock: number;
+  /**
+   * A new installation began with a lower revision, because the clock was set back since the former
+   * one. Agents ignore it until the clock has passed the former revision.
+   */
+  isBehind: boolean;
+  /** The widest window of this run. */
+  widest: number;
+  isReady: boolean;
+  haltedBy: "failed" | "lost" | undefined;
+  current: number;
+  /** For the tables. */
+  halts: number;
+  restarts: number;
+};
+
+export function newTruth(world: World): Truth {
+  return {
+    histories: new Map(),
+    asked: new Map(),
+    provedContents: new Set(),
+    removedSince: [undefined, undefined],
+    publishedAt: [],
+    publications: [],
+    vanished: 0,
+    dismissed: new Set(),
+    jumps: 0,
+    jumpedAt: -1,
+    jumped: 0,
+    clock: 0,
+    isBehind: false,
+    widest: widthOf(world),
+    isReady: false,
+    haltedBy: undefined,
+    current: 0,
+    halts: 0,
+    restarts: 0,
+  };
+}
+
+/** Notices a jump of the API server's clock. */
+export function noteClock({ clock, t }: World, truth: Truth): void {
+  if (clock === truth.clock) return;
+  truth.jumped += Math.abs(clock - truth.clock);
+  truth.jumps += 1;
+  truth.jumpedAt = t;
+  truth.clock = clock;
+}
+
+/** The policy's number of places. */
+export function widthOf({ policy }: World): number {
+  return policy.maxUnavailable === "all" ? Infinity : policy.maxUnavailable;
+}
+
+/** The places of a window that widens with the number of nodes that have proved the revision. */
+export const placesOf = (truth: Truth, proved: number): number =>
+  Math.min(truth.widest, 1 + 2 * proved);
+
+/** How many silent nodes do not halt a rollout yet. */
+export const guardOf = (proved: number): number => (proved === 0 ? 1 : 2 + Math.floor(proved / 10));
+
+/** A node's usual time from the order to the report. */
+export function usualTime({ policy }: World, mode: Secret["mode"]): number {
+  return mode === "Restart" ? 60 + 3 * (30 + policy.probation) : 365;
+}
+
+/** The Nodes that did not answer an order of this revision in time, or have just answered it. */
+export function lostOf(world: World, truth: Truth, revision: number): number[] {
+  const { t } = world;
+  const isLost = (asked: Asked) => {
+    if (asked.revision !== revision) return false;
+    if (asked.answeredAt !== undefined && t - asked.answeredAt > reactionSeconds) return false;
+    if (asked.goneAt !== undefined) return true;
+    return (asked.answeredAt ?? t) - asked.at >= asked.usualSeconds;
+  };
+  return [...truth.asked].filter(([, asked]) => isLost(asked)).map(([uid]) => uid);
+}
+
+/**
+ * How many nodes a revision may break. If it breaks every kubelet: one more than `maxFailures` if
+ * agents can report it, and one more if a node was silent; two if no agent can report it. If it
+ * breaks some: also the nodes that were at work when the halt began, and the guard of silent nodes.
+ * A retry begins again. After a jump of the clock, the nodes at work count as silent.
+ */
+export function limitOf(world: World, truth: Truth, revision: number, history: History): number {
+  const { content, proved, retries, jumps } = history;
+  const breakage = world.bad.get(Number(content.split("-")[0]));
+  if (breakage === undefined) return 0;
+  const places = placesOf(truth, proved.size);
+  const times = 1 + world.retries - retries;
+  const extra = (truth.jumps - jumps) * places + truth.vanished;
+  const { maxFailures } = world.policy;
+  if (breakage.percent < 100)
+    return times * (maxFailures + 1 + guardOf(proved.size) + places) + extra;
+  if (breakage.isSilent) return times * 2 + extra;
+  const silent = Math.min(1, lostOf(world, truth, revision).length);
+  return times * (maxFailures + 1 + silent) + extra;
+}
+
+/** The machine has the newest content, and its kubelet runs with it. */
+export function hasNewest({ disk }: Machine, secret: Secret): boolean {
+  return disk.journal?.revision === secret.revision && disk.journal.change === undefined;
+}

@@ -60,8 +60,7 @@ function endProcess(machine: Machine): void {
 export function crash(world: World, machine: Machine): void {
   log(world, () => `the agent of ${machine.name} dies`);
   machine.exits = world.t - machine.startedAt > 600 ? 0 : machine.exits + 1;
-  machine.startAt =
-    world.t + (machine.exits === 0 ? 1 : Math.min(300, 5 * 2 ** machine.exits));
+  machine.startAt = world.t + (machine.exits === 0 ? 1 : Math.min(300, 5 * 2 ** machine.exits));
   endProcess(machine);
 }
 

@@ -1,6 +1,15 @@
 /** The laws about events: each is judged in the moment in which something happens. */
-import { fail, guardOf, limitOf, lostOf, newTruth, noteClock, reactionSeconds, usualTime } from "./truth.ts";
-import type { Asked, Truth } from "./truth.ts";
+import {
+  fail,
+  guardOf,
+  limitOf,
+  lostOf,
+  newTruth,
+  noteClock,
+  reactionSeconds,
+  usualTime,
+} from "./truth.ts";
+import type { Truth } from "./truth.ts";
 import {
   isNotReady,
   isOnline,
@@ -24,7 +33,7 @@ import {
 export class Laws implements Observer {
   readonly truth: Truth;
   readonly #world: World;
-  /** How often an order has restarted a kubelet, by node, revision and attempt. */
+  /** How often an order has restarted a kubelet, by node and revision. */
   readonly #restarts = new Map<string, number>();
   /** The Nodes whose available agent was replaced by an agent of this template. */
   readonly #replaced = new Map<number, Set<string>>();
@@ -49,8 +58,8 @@ export class Laws implements Observer {
       fail("back", `revision ${revision} follows ${this.#newest}`);
     this.#newest = revision;
     if (revision < Math.max(0, ...histories.keys())) this.truth.isBehind = true;
-    const [proved, broken] = [new Set<number>(), new Set<number>()];
-    histories.set(revision, { content, proved, broken, retries, jumps });
+    const [proved, broken, failed] = [new Set<number>(), new Set<number>(), new Set<number>()];
+    histories.set(revision, { content, proved, broken, failed, retries, jumps });
     this.truth.publishedAt.push(t);
     for (const [index, value] of content.split("-").entries())
       removedSince[index] = value === "0" ? (removedSince[index] ?? t) : undefined;
@@ -77,7 +86,9 @@ export class Laws implements Observer {
   /** Whether a node has run its kubelet with this content, or with more. */
   #isProved(content: Content): boolean {
     const { provedContents } = this.truth;
-    return provedContents.has(content) || [...provedContents].some((whole) => isPart(content, whole));
+    return (
+      provedContents.has(content) || [...provedContents].some((whole) => isPart(content, whole))
+    );
   }
 
   asked(machine: Machine | undefined, { revision, content, attempt }: Order): void {
@@ -98,7 +109,6 @@ export class Laws implements Observer {
       at: t,
       usualSeconds: usualTime(world, world.secrets.get(only)?.mode ?? "Restart"),
       answeredAt: undefined,
-      result: undefined,
       goneAt: undefined,
     });
   }
@@ -109,7 +119,7 @@ export class Laws implements Observer {
     const isAnswer = attempt === asked.attempt;
     if (!isAnswer && !(result === "Proved" && revision === asked.revision)) return;
     asked.answeredAt ??= this.#world.t;
-    asked.result = result;
+    if (isAnswer && result === "Failed") this.truth.histories.get(revision)?.failed.add(owner);
   }
 
   nodeGone(machine: Machine): void {
@@ -124,7 +134,8 @@ export class Laws implements Observer {
     const asked = this.truth.asked.get(owner);
     if (asked === undefined || asked.answeredAt !== undefined) return;
     const goneAt = asked.goneAt ?? t;
-    const couldSee = t - goneAt >= 3 && controller.startsAt < goneAt && controller.lagUntil < goneAt;
+    const couldSee =
+      t - goneAt >= 3 && controller.startsAt < goneAt && controller.lagUntil < goneAt;
     if (!couldSee) this.truth.vanished += 1;
     if (asked.goneAt === undefined) this.truth.dismissed.add(owner);
   }
@@ -145,11 +156,13 @@ export class Laws implements Observer {
   restarts({ uid, name }: Machine, change: Change): void {
     this.truth.restarts += 1;
     if (!change.isAsked || change.tries > 1) return;
-    const key = `${uid}/${change.revision}/${change.attempt}`;
+    // Another restart is due if another program has overwritten the file during the change.
+    if (change.placedAt > change.beganAt) return;
+    const key = `${uid}/${change.revision}`;
     const count = (this.#restarts.get(key) ?? 0) + 1;
     this.#restarts.set(key, count);
-    // A second restart is due if another program has overwritten the file during the change.
-    if (count > 1 && change.placedAt === change.beganAt)
+    const { retries = 0 } = this.truth.histories.get(change.revision) ?? {};
+    if (count > 1 + this.#world.retries - retries)
       fail("restart", `${name} restarts its kubelet ${count} times for ${change.revision}`);
   }
 
@@ -205,10 +218,8 @@ export class Laws implements Observer {
     const secret = world.secrets.get(only);
     const isUnclear = truth.jumps > 0 && world.t - truth.jumpedAt < 800;
     if (haltedBy === undefined || secret === undefined || isUnclear) return;
-    const isOfNewest = ({ revision }: Asked) => revision === secret.revision;
-    const asked = [...truth.asked.values()].filter(isOfNewest);
     if (haltedBy === "failed") {
-      const failed = asked.filter(({ result }) => result === "Failed").length;
+      const failed = truth.histories.get(secret.revision)?.failed.size ?? 0;
       if (failed <= world.policy.maxFailures) fail("halt", `${failed} nodes failed`);
       return;
     }

@@ -70,7 +70,10 @@ function podFacts(pod: Pod, template: number | undefined): PodFacts {
 }
 
 function objectFacts({ uid, version, order, report }: NodeObject): ObjectFacts {
-  const withDigest = <T extends { content: Content }>(part: T) => ({ ...part, digest: part.content });
+  const withDigest = <T extends { content: Content }>(part: T) => ({
+    ...part,
+    digest: part.content,
+  });
   return {
     uid: String(uid),
     resourceVersion: String(version),
@@ -134,7 +137,9 @@ export class Product {
   #visible(): string {
     const world = this.#world;
     const { secrets, states, daemonSets, nodes, pods, objects, policy, t } = world;
-    const versions = [secrets, states, daemonSets, nodes, pods, objects].map((store) => store.version);
+    const versions = [secrets, states, daemonSets, nodes, pods, objects].map(
+      (store) => store.version,
+    );
     const holds = [t < world.pausedUntil, t < world.unguardedUntil, world.retries, world.clock];
     const wishes = [wantedContent(world), world.template.id, policy.maxUnavailable];
     return [...versions, ...holds, ...wishes].join(" ");
@@ -184,7 +189,9 @@ export class Product {
       secret !== undefined &&
       (withoutRemoved(secret.content, target) !== secret.content ||
         withoutRemoved(secret.servedContent, target) !== secret.servedContent);
-    const orphans = [...objects.values()].filter(({ name, owner }) => nodes.get(name)?.uid !== owner);
+    const orphans = [...objects.values()].filter(
+      ({ name, owner }) => nodes.get(name)?.uid !== owner,
+    );
     return {
       now: nowOf(world),
       secret: secret && {
@@ -258,7 +265,11 @@ export class Product {
   #execute(
     action: Action,
     read: Read,
-    versions: { secret: number | undefined; state: number | undefined; daemonSet: number | undefined },
+    versions: {
+      secret: number | undefined;
+      state: number | undefined;
+      daemonSet: number | undefined;
+    },
   ): void {
     const world = this.#world;
     const { secrets, states, daemonSets, controller, t } = world;
@@ -328,7 +339,14 @@ export class Product {
   #create({ name, uid }: NodeFacts): void {
     const world = this.#world;
     const version = ++world.ids;
-    const object = { name, uid: version, owner: Number(uid), version, order: undefined, report: undefined };
+    const object = {
+      name,
+      uid: version,
+      owner: Number(uid),
+      version,
+      order: undefined,
+      report: undefined,
+    };
     this.#write(world.objects.get(name)?.version, undefined, () => {
       world.objects.set(world.t, name, object, world.controller.id);
       if (world.nodes.get(name)?.uid !== object.owner) world.leaving.add(name);
@@ -381,7 +399,15 @@ function publish(
   }[served];
   const servedContent = withoutRemoved(slot.servedContent, content);
   const publishedAt = nowOf(world);
-  return { version, revision, content, mode: mode as Mode, served: slot.served, servedContent, publishedAt };
+  return {
+    version,
+    revision,
+    content,
+    mode: mode as Mode,
+    served: slot.served,
+    servedContent,
+    publishedAt,
+  };
 }
 
 function describe(action: Action): string {

@@ -141,7 +141,8 @@ export function missing({ world, laws }: Run, churns = false): string {
   const daemonSet = world.daemonSets.get(only);
   if (wanted === nothing) {
     for (const { name, isDead, disk } of world.machines.values())
-      if (!isDead && disk.file !== nothing && daemonSet !== undefined) return `${name} has ${disk.file}`;
+      if (!isDead && disk.file !== nothing && daemonSet !== undefined)
+        return `${name} has ${disk.file}`;
     return daemonSet === undefined && secret === undefined ? "" : "the withdrawal is not complete";
   }
   for (const { name, isDead, uid, disk } of world.machines.values()) {
@@ -186,7 +187,9 @@ function needsPerson({ world, laws }: Run): boolean {
   const { truth } = laws;
   if (truth.isBehind) return true;
   const revision = world.secrets.get(only)?.revision ?? 0;
-  const uids = new Set([...world.machines.values()].filter(({ isDead }) => !isDead).map(({ uid }) => uid));
+  const uids = new Set(
+    [...world.machines.values()].filter(({ isDead }) => !isDead).map(({ uid }) => uid),
+  );
   const dead = lostOf(world, truth, revision).filter((uid) => !uids.has(uid));
   return truth.haltedBy === "lost" && dead.length > guardOf(0);
 }
@@ -209,7 +212,7 @@ export function shrink(plan: Plan, { law }: LawBroken, options: RunOptions): Pla
 }
 
 /** Plays a plan. If it breaks a law, throws an error with the smallest such plan and its trace. */
-export function playShrunk(plan: Plan, options: RunOptions = {}): void {
+function playShrunk(plan: Plan, options: RunOptions = {}): void {
   const broken = brokenLaw(plan, options);
   if (broken === undefined) return;
   const small = shrink(plan, broken, options);
@@ -218,7 +221,7 @@ export function playShrunk(plan: Plan, options: RunOptions = {}): void {
   throw new Error(`${last?.message}\n${JSON.stringify(small)}\n${traces.slice(-80).join("\n")}`);
 }
 
-/** Plays the random plans of `count` seeds, beginning with `from`. */
-export function playAll(from: number, count: number, options: RunOptions = {}): void {
-  for (let seed = from; seed < from + count; seed += 1) playShrunk(planOf(seed), options);
+/** Plays the random plans of `count` seeds, beginning with `from`, for at most `nodes` nodes. */
+export function playAll(from: number, count: number, nodes: number): void {
+  for (let seed = from; seed < from + count; seed += 1) playShrunk(planOf(seed, nodes));
 }

@@ -55,7 +55,6 @@ export function planOf(seed: number, most = 60): Plan {
   };
 }
 
-
 /** Smaller plans, one of which may break the same law. */
 export function smallerPlans(plan: Plan): Plan[] {
   const { events, nodes } = plan;

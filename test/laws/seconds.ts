@@ -68,7 +68,7 @@ export class Seconds {
     const isDue = isRunning && t >= world.pausedUntil && wanted !== content;
     const removes = withoutRemoved(content, wanted) !== content;
     if (this.#lasts("removal is due", isDue && removes))
-      fail("publication", `${wanted} is not published, and removes a registry`);
+      fail("removal", `${wanted} is not published, and removes a registry`);
     const { publishedAt, jumps } = this.#truth;
     const recent = publishedAt.filter((time) => t - time < 3600).length;
     const isFree = recent < 6 && policy.minInterval === 0 && jumps === 0;

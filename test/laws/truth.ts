@@ -2,7 +2,7 @@
  * What really happened in a run, as the laws need it. The product sees none of this, and no rule of
  * the product is repeated here: only the limits that the laws promise.
  */
-import { type Content, type Machine, type Report, type Secret, type World } from "./world.ts";
+import { type Content, type Machine, type Secret, type World } from "./world.ts";
 
 export type Law =
   /** Good content never halts. */
@@ -11,19 +11,19 @@ export type Law =
   | "end"
   /** No node waits while nobody is at work. */
   | "delay"
-  /** Newer content is published at once, a removal in any case. */
+  /** Newer content is published at once. */
   | "publication"
   /** Content that breaks kubelets reaches few nodes. */
   | "break"
   /** A joining node gets no unproved content, and no removed registry. */
   | "join"
-  /** A removed registry leaves every running agent's node within seconds. */
+  /** A removal is published at once, and leaves the node of every running agent within seconds. */
   | "removal"
   /** Few kubelets are down at once, and one of a control-plane node. */
   | "window"
   /** No node is asked for content that is older than the content it was asked for. */
   | "back"
-  /** Content that is asked of a node restarts its kubelet once. */
+  /** A revision restarts a node's kubelet once, and after a retry once more. */
   | "restart"
   /** Status claims nothing that is not so. */
   | "status"
@@ -58,7 +58,6 @@ export type Asked = {
   usualSeconds: number;
   /** When the first report that answers this order was stored. */
   answeredAt: number | undefined;
-  result: Report["result"] | undefined;
   /** When the Node was deleted. */
   goneAt: number | undefined;
 };
@@ -70,6 +69,8 @@ export type History = Readonly<{
   proved: Set<number>;
   /** Nodes whose kubelet an order of this revision has broken. */
   broken: Set<number>;
+  /** Nodes that reported a failure. */
+  failed: Set<number>;
   /** The requests for a retry, and the jumps of the clock, before its publication. */
   retries: number;
   jumps: number;

@@ -259,7 +259,11 @@ export function isPart(part: Content, whole: Content): boolean {
 }
 
 /** How the content breaks this machine's kubelet. */
-export function breakageOf(world: World, { disk }: Machine, content: Content): Breakage | undefined {
+export function breakageOf(
+  world: World,
+  { disk }: Machine,
+  content: Content,
+): Breakage | undefined {
   if (world.bad.size === 0) return undefined;
   const breakage = world.bad.get(Number(content.split("-")[0]));
   return breakage && (disk.kind * 37) % 100 < breakage.percent ? breakage : undefined;

@@ -1,6 +1,7 @@
 /**
  * Follows one object. A list shows the present state, and a watch from the list's version shows the
- * changes. When a watch ends, the next watch continues from the last version.
+ * changes. When a watch has ended in the usual way, the next watch continues from the last version.
+ * After an error a list follows.
  */
 import { OwnError } from "../files/errno.ts";
 import { type Connection, Refusal } from "./connection.ts";
@@ -87,7 +88,9 @@ export async function follow(target: Target, options: Options): Promise<void> {
       await watch(version);
     } catch (caught) {
       error = caught;
-      if (error instanceof Refusal && error.status === 410) version = undefined;
+      // The API server can have forgotten this version (410). If etcd was restored from a backup,
+      // the version can even be of the future: then the watch stays silent, and shows no change.
+      version = undefined;
       streak.failed(error);
     }
     failures = clock() - began >= steady ? 1 : failures + 1;

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Failure } from "#test/harness/agent/api-server.ts";
+import type { Own } from "./api.ts";
 import { hasReport, isRevision, order, report, setUp, until } from "./api.fixture.ts";
 
 const old = "2020-01-01T00:00:00Z";
@@ -140,6 +141,40 @@ test("the report stands in the status when the answer was lost", async (t) => {
   api.report({ ...report, code: "GPS217" });
   await until(() => hasReport(api.seen().own, "GPS217"));
   assert.ok(count("patch", "own") < 10);
+});
+
+test("does not show a deleted object because of an answer that comes late", async (t) => {
+  const { server, open } = await setUp(t);
+  server.order(order);
+  server.fail("held", ["patch"]);
+  const api = open();
+  api.report(report);
+  await until(() => hasReport(api.seen().own, report.code));
+  server.remove();
+  await until(() => api.seen().own === "absent");
+  server.heal();
+  // This answer comes after the held one.
+  await api.leaseRenewed();
+  assert.equal(api.seen().own, "absent");
+});
+
+test("ignores an event of the watch that is older than the answer to a report", async (t) => {
+  const { server, open, changes } = await setUp(t);
+  server.order(order);
+  const api = open();
+  api.report(report);
+  await until(() => hasReport(api.seen().own, report.code));
+  const { own } = api.seen();
+  const metadata = { uid: (own as Own).uid, resourceVersion: "101" };
+  server.write(
+    "own",
+    `${JSON.stringify({ type: "MODIFIED", object: { metadata, spec: order } })}\n`,
+  );
+  const { count } = changes;
+  server.secret({ revision: "7" });
+  server.order({ ...order, revision: 8 });
+  await until(() => isRevision(api.seen().own, 8) && typeof api.seen().secret === "object");
+  assert.equal(changes.count, count + 2);
 });
 
 test("answers only its own attempt when the order changes before the report is accepted", async (t) => {

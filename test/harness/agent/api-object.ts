@@ -16,7 +16,8 @@ export class ScriptedObject {
   readonly #name: string;
   /** The version of the whole server, shared by all objects. */
   readonly #clock: { version: number };
-  readonly #watches = new Set<ServerResponse>();
+  /** Each watch with the version from which it shows changes. */
+  readonly #watches = new Map<ServerResponse, number>();
   #events: Event[] = [];
   /** A watch from a version before this one is refused. */
   #oldest = 0;
@@ -37,7 +38,7 @@ export class ScriptedObject {
     this.present = parts && { metadata, ...parts };
     const line = lineOf(type, { ...former, ...parts, metadata });
     this.#events.push({ version, line });
-    this.write(line);
+    for (const [watch, from] of this.#watches) if (version > from) watch.write(line);
   }
 
   list(): object {
@@ -54,7 +55,7 @@ export class ScriptedObject {
       return;
     }
     for (const { version, line } of this.#events) if (version > from) response.write(line);
-    this.#watches.add(response);
+    this.#watches.set(response, from);
     response.on("close", () => this.#watches.delete(response));
   }
 
@@ -63,7 +64,7 @@ export class ScriptedObject {
   }
 
   write(text: string | Buffer): void {
-    for (const watch of this.#watches) watch.write(text);
+    for (const watch of this.#watches.keys()) watch.write(text);
   }
 
   bookmark(): void {
@@ -72,12 +73,21 @@ export class ScriptedObject {
   }
 
   endWatches(): void {
-    for (const watch of this.#watches) watch.end();
+    for (const watch of this.#watches.keys()) watch.end();
     this.#watches.clear();
   }
 
   compact(): void {
     this.#oldest = this.#clock.version += 1;
     this.#events = [];
+  }
+
+  /** Sets the object's version back. All changes are forgotten. */
+  rewind(): void {
+    this.#oldest = 0;
+    this.#events = [];
+    if (this.present === undefined) return;
+    const resourceVersion = String(this.#clock.version);
+    this.present = { ...this.present, metadata: { ...this.present.metadata, resourceVersion } };
   }
 }

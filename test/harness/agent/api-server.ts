@@ -37,11 +37,12 @@ export type SeenRequest = Readonly<{
 
 /**
  * How requests fail. `closed`: the connection ends without an answer. `lost`: the same, but a patch
- * is executed. `silent`: no answer comes. `body`: an answer with status 200 and this body.
+ * is executed. `held`: a patch is executed, and answered by `heal`. `silent`: no answer comes. `body`: an answer with status 200 and this body.
  */
 export type Failure =
   | "closed"
   | "lost"
+  | "held"
   | "silent"
   | Readonly<{ status: number; retryAfter?: number }>
   | Readonly<{ body: string }>;
@@ -71,6 +72,7 @@ export async function scriptedApi(t: Cleanup, { node, host = "127.0.0.1" }: Opti
   const reports: Report[] = [];
   const failures = new Map<RequestKind, Failure>();
   const connections = new Set<Duplex>();
+  const held: (() => void)[] = [];
   let token = "token-1";
   let renewTime: string | undefined;
   /** Milliseconds by which the server's clock is ahead of this process. */
@@ -100,7 +102,8 @@ export async function scriptedApi(t: Cleanup, { node, host = "127.0.0.1" }: Opti
     if (seen === undefined) return refuse(response, 403);
     requests.push(seen);
     const failure = failures.get(seen.kind);
-    if (failure === "lost" && seen.kind === "patch") return patch(request, body, response, true);
+    const isExecuted = failure === "lost" || failure === "held";
+    if (isExecuted && seen.kind === "patch") return patch(request, body, response, failure);
     if (failure !== undefined) return fail(response, failure);
     if (seen.kind === "patch") return patch(request, body, response);
     if (seen.kind === "lease")
@@ -133,7 +136,7 @@ export async function scriptedApi(t: Cleanup, { node, host = "127.0.0.1" }: Opti
     request: IncomingMessage,
     body: string,
     response: ServerResponse,
-    isLost = false,
+    failure?: "lost" | "held",
   ): void {
     if (request.headers["content-type"] !== "application/merge-patch+json")
       return refuse(response, 415);
@@ -145,8 +148,10 @@ export async function scriptedApi(t: Cleanup, { node, host = "127.0.0.1" }: Opti
     if (Object.keys(others).length > 0) return refuse(response, 422);
     own.set({ spec: own.present["spec"], status });
     reports.push(report);
-    if (isLost) response.destroy();
-    else send(response, own.present);
+    const answer = own.present;
+    if (failure === "held") held.push(() => send(response, answer));
+    else if (failure === "lost") response.destroy();
+    else send(response, answer);
   }
 
   return {
@@ -192,7 +197,10 @@ export async function scriptedApi(t: Cleanup, { node, host = "127.0.0.1" }: Opti
     fail(failure: Failure, which: readonly RequestKind[] = kinds): void {
       for (const kind of which) failures.set(kind, failure);
     },
-    heal: () => failures.clear(),
+    heal(): void {
+      failures.clear();
+      for (const send of held.splice(0)) send();
+    },
     /** Ends all watches in the usual way. */
     endWatches(): void {
       for (const object of [secret, own]) object.endWatches();
@@ -204,6 +212,11 @@ export async function scriptedApi(t: Cleanup, { node, host = "127.0.0.1" }: Opti
     /** Forgets all former versions, so that a watch can begin only at a later one. */
     compact(): void {
       for (const object of [secret, own]) object.compact();
+    },
+    /** Sets the versions back, as a restore of etcd does. The objects stay otherwise. */
+    rewind(): void {
+      clock.version = 50;
+      for (const object of [secret, own]) object.rewind();
     },
     /** Sends a bookmark to all watches. */
     bookmark(): void {
@@ -241,7 +254,7 @@ function refuse(response: ServerResponse, code: number, retryAfter?: number): vo
 
 function fail(response: ServerResponse, failure: Failure): void {
   if (failure === "silent") return;
-  if (failure === "closed" || failure === "lost") response.destroy();
+  if (typeof failure === "string") response.destroy();
   else if ("body" in failure) response.end(failure.body);
   else refuse(response, failure.status, failure.retryAfter);
 }

@@ -135,6 +135,7 @@ test("follows the order until it is answered, unless the node has newer content"
     mode: "Restart",
   } as const;
   const answer = { ...report, version: "", since: 0, time: 0 };
+  const proved = { ...answer, result: "Proved" } as const;
   const object = { uid: "u", order: seven, report: undefined };
   const rows = [
     ["the API server has not answered", "unknown", undefined, "unknown"],
@@ -143,6 +144,8 @@ test("follows the order until it is answered, unless the node has newer content"
     ["asked", object, undefined, seven],
     ["asked for what it has", object, idle, seven],
     ["answered", { ...object, report: answer }, undefined, "none"],
+    ["proved", { ...object, report: proved }, idle, "none"],
+    ["proved, and then lost", { ...object, report: proved }, undefined, seven],
     [
       "an earlier attempt is answered",
       { ...object, report: { ...answer, attempt: 1 } },

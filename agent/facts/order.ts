@@ -14,13 +14,18 @@ export type OrderReading = Order | "none" | "unknown";
 /** A revision with its digest, which together identify one content. */
 export type Named = Readonly<{ revision: number; digest?: string | undefined }>;
 
-/** The order to follow, from the node's object and the journal. */
+/**
+ * The order to follow, from the node's object and the journal. An order whose content was proved is
+ * followed again if the node has lost that content, for example with its disk.
+ */
 export function orderFor(own: Seen["own"], journal: Journal | undefined): OrderReading {
   if (own === "unknown") return "unknown";
   if (own === "absent" || own.order === undefined) return "none";
   const { order, report } = own;
-  const isAnswered = report?.attempt === order.attempt;
-  return isAnswered || order.revision < (journal?.revision ?? 0) ? "none" : order;
+  const revision = journal?.revision ?? 0;
+  const isLost = report?.result === "Proved" && revision < order.revision;
+  const isAnswered = report?.attempt === order.attempt && !isLost;
+  return isAnswered || order.revision < revision ? "none" : order;
 }
 
 /**

@@ -6,7 +6,6 @@ import assert from "node:assert/strict";
 import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
-import { exitCodes } from "#contract/names.ts";
 import { inTime } from "../harness/agent/agent.ts";
 import { phaseOf } from "./phases.ts";
 import { ours, AgentPlace } from "./place.ts";
@@ -24,7 +23,7 @@ test("restarts no kubelet while the kubelet's healthz does not answer", async ()
   place.systemd.healthy = false;
   {
     await using agent = await place.agent([], 0);
-    await agent.shows(200, "GPS221");
+    await agent.shows("GPS221");
   }
   await using agent = await place.agent();
   await agent.shows("GPS221");
@@ -66,11 +65,14 @@ test("does not start a stopped kubelet when config.json drifts", async () => {
 test("changes nothing and names the units if several units, or none, could be the kubelet's active unit", async () => {
   await using place = await AgentPlace.make();
   place.systemd.others.set("k3s.service", "active");
-  await using agent = await place.agent();
-  await agent.shows("kubelet.service and k3s.service are active");
-  untouched(place);
+  {
+    await using agent = await place.agent();
+    await agent.shows("kubelet.service and k3s.service are active");
+    untouched(place);
+  }
   [place.systemd.active, place.systemd.sub] = ["failed", "failed"];
   place.systemd.others.set("k3s.service", "activating");
+  await using agent = await place.agent();
   await agent.shows("kubelet.service is failed, k3s.service is activating");
   untouched(place);
 });
@@ -82,8 +84,7 @@ test("repeats failed restarts of the detected unit, although no unit is active a
   systemd.startLimitMicros = 200_000n;
   systemd.script = [crashes, crashes, crashes, comesBack];
   await using agent = await place.agent();
-  assert.equal(await agent.ended(), 1);
-  assert.match(place.node.message, /^GPS218 /);
+  await agent.fails();
   assert.deepEqual(systemd.restarted, Array(4).fill("rke2-agent.service"));
   assert.deepEqual([place.node.file, systemd.active], [undefined, "active"]);
 });
@@ -131,19 +132,19 @@ test("creates config.json and our folder again if another program deletes both",
   assert.equal(place.systemd.restartCalls, 1);
 });
 
-test("on an unfit node, ends once with the exit code of a refusal, and then waits for a new grant", async () => {
+test("on an unfit node, reports a refusal once, and then waits for a new order", async () => {
   await using place = await AgentPlace.make();
-  const { node } = place;
-  place.systemd.healthy = false;
-  {
-    await using agent = await place.agent();
-    assert.equal(await agent.ended(), exitCodes.refused);
-    assert.match(node.message, /^GPS221 /);
-  }
+  const { node, systemd } = place;
+  systemd.healthy = false;
   await using agent = await place.agent();
-  await agent.shows("GPS257");
+  const report = () => node.api?.reports.at(-1);
+  assert.ok(await inTime(() => report()?.result === "Refused", 30_000));
+  assert.deepEqual([report()?.code, report()?.attempt], ["GPS221", 1]);
   untouched(place);
-  place.systemd.healthy = true;
-  node.ask(1, { since: "2026-11-26T19:00:00Z" });
+  systemd.healthy = true;
+  const { rounds } = systemd;
+  assert.ok(await inTime(() => systemd.rounds > rounds));
+  untouched(place);
+  node.ask(1, { attempt: 2 });
   await agent.proves(40_000);
 });

@@ -48,6 +48,11 @@ function cluster(): FakeCluster {
     },
   });
   fake.objects.set(`${collections.pods}/other`, { metadata: metadata("other") });
+  fake.objects.set(`${collections.nodePullSecrets}/n7-a1b2`, {
+    metadata: metadata("n7-a1b2"),
+    spec: { revision: 8, digest: "d1gest", attempt: 9 },
+    status: { revision: 8, digest: "d1gest", result: "Failed", message: `why: ${password}` },
+  });
   fake.objects.set("/api/v1/nodes/n7-a1b2", {
     metadata: metadata("n7-a1b2"),
     status: { nodeInfo: { kubeletVersion: "v1.36.3+k3s1", osImage: "Debian 12" } },
@@ -67,6 +72,7 @@ type Bundle = Readonly<{
   missing: readonly Readonly<{ what: string; why: string }>[];
   pods: readonly Readonly<{ metadata: object; containers: readonly object[] }>[];
   nodes: readonly object[];
+  nodePullSecrets: readonly object[];
   events: readonly Readonly<{ message: string }>[];
   secrets: readonly object[];
   deployment: Readonly<{ template: Readonly<{ containers: readonly object[] }> }>;
@@ -76,11 +82,18 @@ test("contains the helpful data, but not the planted value in any form", async (
   const { code, out, err } = await call(["support-bundle"], { cluster: cluster() });
   assert.deepEqual([code, err], [0, ""]);
   const pair = Buffer.from(`robot:${password}`).toString("base64");
-  for (const secret of [password, "s3cret", "pl4nted", pair, btoa(password)])
+  for (const secret of [password, "d1gest", "s3cret", "pl4nted", pair, btoa(password)])
     assert.ok(!out.includes(secret), secret);
   const bundle = JSON.parse(out) as Bundle;
   assert.deepEqual(bundle.nodes, [
     { name: "n7-a1b2", kubeletVersion: "v1.36.3+k3s1", osImage: "Debian 12" },
+  ]);
+  assert.deepEqual(bundle.nodePullSecrets, [
+    {
+      name: "n7-a1b2",
+      spec: { revision: 8, attempt: 9 },
+      status: { revision: 8, result: "Failed", message: "why: [redacted]" },
+    },
   ]);
   assert.equal(bundle.pods.length, 1);
   assert.deepEqual(bundle.pods[0]?.metadata, {

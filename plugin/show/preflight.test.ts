@@ -56,7 +56,10 @@ test("shows 5,000 nodes on one screen, with the expected restarts and their dura
   const fake = cluster(...workers, fargate, fargate, fargate);
   const { code, out } = await call(["preflight"], { cluster: fake });
   assert.equal(code, 0);
-  assert.match(out, /^4997 of 5000 nodes can be served\n.* restart 4997 kubelets, .*: about 2m24s; /);
+  assert.match(
+    out,
+    /^4997 of 5000 nodes can be served\n.* restart 4997 kubelets, .*: about 2m24s; /,
+  );
   assert.ok(out.split("\n").length < 10, out);
   assert.match(
     out,

@@ -6,10 +6,12 @@ import { publishedModes, secretKeys, servedKeys } from "#contract/names.ts";
 import {
   contentDigest,
   globalSecret,
+  hasOtherRegistries,
   isEdited,
   newSalt,
   readPublished,
   suppliersIn,
+  withoutRemoved,
   type Declared,
   type Numbered,
 } from "./global-secret.ts";
@@ -201,4 +203,41 @@ test("names no supplier when the sources have a shape that this version does not
   ])
     assert.notEqual(suppliersIn({ sources: said })["a.io"], "additional", said);
   assert.equal(suppliersIn({ sources: "{}" })["constructor"], undefined);
+});
+
+const docker = "https://index.docker.io/v1/";
+const withAuths = (...registries: readonly string[]): string =>
+  JSON.stringify({
+    auths: Object.fromEntries(registries.map((registry) => [registry, { auth: "eDp5" }])),
+    credHelpers: { "x.example": "y" },
+  });
+const leaving: readonly (readonly [
+  what: string,
+  served: readonly string[],
+  newer: readonly string[],
+  left: readonly string[],
+])[] = [
+  ["a registry that newer content lacks", ["a.example", "b.example"], ["b.example"], ["b.example"]],
+  ["all registries", ["a.example"], [], []],
+  ["no registry that is only spelled differently", [docker], ["docker.io"], [docker]],
+  ["no registry that newer content adds to", ["a.example"], ["a.example", "b"], ["a.example"]],
+];
+for (const [what, served, newer, left] of leaving)
+  test(`takes out of the served content ${what}`, () => {
+    const sources = JSON.stringify(Object.fromEntries(served.map((key) => [key, "additional"])));
+    const before = numbered(3, { document: withAuths(...served), sources });
+    const after = withoutRemoved(before, withAuths(...newer));
+    assert.deepEqual(JSON.parse(after.document), JSON.parse(withAuths(...left)));
+    assert.deepEqual(Object.keys(JSON.parse(after.sources)), left);
+    assert.deepEqual([after.revision, after.salt], [before.revision, before.salt]);
+    const isSame = left.length === served.length;
+    assert.equal(contentDigest(after) === contentDigest(before), isSame);
+    assert.equal(hasOtherRegistries(before, withAuths(...newer)), !isSame);
+  });
+
+test("finds no registry in a malformed document", () => {
+  for (const document of ["", "null", "[]", '{"auths":null}']) {
+    assert.equal(hasOtherRegistries(numbered(3, { document }), "{}"), false);
+    assert.equal(withoutRemoved(numbered(3, { document }), "{}").document, document);
+  }
 });

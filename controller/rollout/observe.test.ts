@@ -23,6 +23,7 @@ import {
   factsOf,
   failuresAllowed,
   type Kept,
+  nothingKept,
   type Observed,
   readRollout,
 } from "./observe.ts";
@@ -46,8 +47,6 @@ const published = (changes: Partial<Declared> = {}) =>
     publishedAt: 100,
     ...changes,
   });
-
-const nothing: Kept = { pods: new Map(), objects: new Map(), nodes: new Map() };
 
 type Changes = Partial<Omit<Observed, "objects" | "published">> &
   Readonly<{
@@ -76,7 +75,7 @@ function facts({
       published: readPublished(liveObjects.global),
       target,
       now: 200,
-      kept: nothing,
+      kept: nothingKept,
       isGuarded: true,
       drift: "none",
       retry: "",

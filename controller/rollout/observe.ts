@@ -45,6 +45,8 @@ export type Kept = Readonly<{
   nodes: ReadonlyMap<string, NodeMetadata>;
 }>;
 
+export const nothingKept: Kept = { pods: new Map(), objects: new Map(), nodes: new Map() };
+
 export type Observed = Readonly<{
   now: number;
   objects: Pick<Objects, "global" | "state" | "daemonSet">;

@@ -550,8 +550,9 @@ test("counts a node that disappears before it answers as lost, even after a rest
   const uid = uidOf(world, "a");
   world.leave("a");
   world.restart();
-  const { state } = await world.until(firstContent, isServed);
+  const { state } = await world.until(firstContent, ({ state }) => state.lost.length > 0);
   assert.deepEqual(state.lost, [uid]);
+  await world.until(firstContent, isServed);
 });
 
 /**

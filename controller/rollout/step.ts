@@ -27,6 +27,7 @@ import {
   contentHash,
   factsOf,
   maxUnavailableOf,
+  nothingKept,
   type Observed,
   readRollout,
   retryOf,
@@ -119,21 +120,24 @@ class Step {
   async advance(): Promise<boolean> {
     const { cluster, guard, times, pods, objects, nodes } = this.#context;
     const views = { pods: pods.view, objects: objects.view, nodes: nodes.view };
+    const isSynced = Object.values(views).every(({ synced }) => synced);
+    const isListed = Object.values(views).every(({ listed }) => listed);
     const { steady, api: now } = times();
     const facts = factsOf(this.#context, {
       now,
       objects: this.#objects,
       published: this.#published,
       target: this.#wanted,
-      kept: { pods: views.pods.items, objects: views.objects.items, nodes: views.nodes.items },
+      kept: isListed
+        ? { pods: views.pods.items, objects: views.objects.items, nodes: views.nodes.items }
+        : nothingKept,
       isGuarded: await guard.isGuarded(cluster, steady),
       drift: await this.#drift(),
       retry: this.#retry,
     });
-    const isSynced = Object.values(views).every(({ synced }) => synced);
     // A Node that is missing because the Nodes were not read is not lost.
     const decision = decide(isSynced ? facts : { ...facts, state: { ...facts.state, asked: [] } });
-    if (Object.values(views).every(({ listed }) => listed)) {
+    if (isListed) {
       this.#decision = decision;
       this.#nodes = facts.nodes;
     }

@@ -90,6 +90,47 @@ test("follows the pods of a label through creations, changes, breaks and a compa
   assert.equal(informer.view.synced, false);
 });
 
+test("follows Nodes as metadata, and gives a hint only when a kept part changes", async () => {
+  const api = new FakeApi();
+  const cluster = directly(api, "test");
+  const node = (labels: object) => ({ kind: "Node", metadata: { name: "a", labels } });
+  await cluster.create(collections.nodes, node({}));
+  const seen: KubernetesObject[] = [];
+  const informer = new CollectionInformer((object) => {
+    seen.push(object);
+    return object.metadata?.labels?.["role"] ?? "none";
+  });
+  const stop = new AbortController();
+  let hints = 0;
+  const following = followCollection({
+    cluster,
+    path: collections.nodes,
+    query: {},
+    as: "metadata",
+    informer,
+    hint: () => void (hints += 1),
+    failed: (error) => assert.fail(error),
+    signal: stop.signal,
+  });
+  const apply = (labels: object) =>
+    cluster.apply(`${collections.nodes}/a`, node(labels), { manager: "test", force: true });
+  const shows = (role: string) =>
+    until(`the role is ${role}`, () => informer.view.items.get("a") === role);
+  await shows("none");
+  await apply({ role: "none", other: "1" });
+  await until("the event has come", () => seen.length === 2);
+  assert.equal(hints, 1, "only the list");
+  await apply({ role: "worker", other: "1" });
+  await shows("worker");
+  assert.equal(hints, 2);
+  assert.deepEqual(
+    seen.map(({ kind }) => kind),
+    ["PartialObjectMetadata", "PartialObjectMetadata", "PartialObjectMetadata"],
+  );
+  stop.abort();
+  await following;
+});
+
 const line = (type: string, version: string) =>
   JSON.stringify({ type, object: { metadata: { name: "a", resourceVersion: version } } });
 const expired = JSON.stringify({ type: "ERROR", object: { kind: "Status", code: 410 } });

@@ -66,7 +66,6 @@ test("accepts the revision when the third attempt works after two failures, and 
   await agent.proves(30_000);
   assert.equal(place.systemd.restartCalls, 3);
   assert.equal(place.node.file, ours);
-  await place.node.reports(/^$/);
 });
 
 test("requests only one restart from a slow systemd, even if the job takes longer than the timeout of a question", async () => {

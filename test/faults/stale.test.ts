@@ -47,7 +47,7 @@ test("connects to a new socket of systemd that replaces the old socket, as after
   node.mount(2, { additional: { "a.io": "newer" } });
   node.ask(2);
   assert.ok(await inTime(() => late.restartCalls === 1));
-  await agent.shows(200, "revision 2");
+  await agent.proves();
   assert.equal(early.restartCalls, 1);
 });
 
@@ -67,8 +67,7 @@ async function stale(
   writeFileSync(node.config, "{}");
   await using healthz = await startHealthz();
   await using agent = await AgentProcess.start(node, { revision: 1, healthzPort: healthz.port });
-  await agent.shows("GPS2");
-  await node.reports(/^(GPS210 .*ECONNREFUSED|GPS262 .*ENOENT)/);
+  await agent.shows(/GPS210 .*ECONNREFUSED|GPS262 .*ENOENT/);
   assert.equal(node.file, "{}");
   await using systemd = await comesBack(host, node.systemd);
   assert.ok(await inTime(() => systemd.restartCalls === 1, 40_000));
@@ -112,7 +111,7 @@ test("continues to run without systemd for longer than a kubelet takes to read i
       nodeFlags: [fastClock],
       flags,
     });
-    await agent.shows(200);
+    await agent.shows("GPS2");
     // On the agent's clock twelve minutes pass in these twelve seconds.
     await stays("the agent runs", () => agent.child.exitCode === null, 12_000);
   }

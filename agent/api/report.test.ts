@@ -116,6 +116,28 @@ test("waits as long as the API server requests before it reports again", async (
   assert.ok(pauses.every((pause) => pause >= 30_000 && pause <= 60_000));
 });
 
+test("forgets a failure once a report is accepted", async (t) => {
+  const { server, open, pauses, troubles, clock } = await setUp(t);
+  server.order(order);
+  server.fail({ status: 429, retryAfter: 30 }, ["patch"]);
+  const api = open();
+  api.report(report);
+  await until(() => pauses.length > 1);
+  server.heal();
+  await until(() => server.reports.length === 1);
+  const { length } = pauses;
+  server.status({ ...status, version: "another agent" });
+  await until(() => server.reports.length === 2);
+  assert.ok(pauses.slice(length).every((pause) => pause <= 10_000));
+  // This answer comes after the report's.
+  await api.leaseRenewed();
+  clock.now = 60_000;
+  server.fail("closed", ["patch"]);
+  api.report({ ...report, code: "GPS217" });
+  await until(() => pauses.length > length + 4);
+  assert.deepEqual(troubles, []);
+});
+
 test("has at most one report under way", async (t) => {
   const { server, open, count } = await setUp(t);
   server.order(order);

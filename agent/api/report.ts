@@ -54,7 +54,6 @@ export function openReporter(options: Options) {
       if (status === undefined) break;
       sent += 1;
       last = clock();
-      error = undefined;
       try {
         accepted(await connection.call("PATCH", path, { status }));
       } catch (caught) {

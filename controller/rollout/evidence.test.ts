@@ -287,6 +287,11 @@ test("records no removal in a full bucket, so that other content waits for ten m
   assert.deepEqual(adoptState(later).published, [...places.slice(1), now + 3600]);
 });
 
+test("ignores places of the bucket that a clock ahead has taken", () => {
+  const ahead = { ...state, revision: 99, published: [now - 10, now + 9999] };
+  assert.deepEqual(adoptState(published({ state: ahead })).published, [now - 10, now + 590]);
+});
+
 test("starts a second retry after the first, even in the same second", () => {
   const retried = { ...state, since: now + 1, retry: "r" };
   assert.equal(followRetry(snapshotOf({ retry: "s" }), retried).since, now + 2);

@@ -90,11 +90,9 @@ function evidenceOf(snapshot: Published, node: NodeFacts): NodeEvidence {
  */
 export function adoptState({ state, secret, now }: Published): StateFacts {
   if (state.revision !== secret.revision) {
-    const former = state.published.at(-1) ?? Number.NEGATIVE_INFINITY;
-    const start = Math.max(now, former + burstSeconds);
-    const place = Math.floor(Math.min(start, now + (burst - 1) * burstSeconds));
-    const isFull = placesTaken(state, now).length >= burst;
-    const published = isFull ? state.published : [...state.published, place].slice(-burst);
+    const taken = placesTaken(state, now);
+    const place = Math.floor(Math.max(now, ...taken.map((former) => former + burstSeconds)));
+    const published = taken.length < burst ? [...taken, place] : taken;
     const since = Math.min(secret.publishedAt, Math.floor(now));
     const served = state.served || secret.served > 0;
     return stateOf(secret.revision, since, { retry: state.retry, served, published });

@@ -115,7 +115,7 @@ const rows: readonly [
   [
     "a free node beside nodes that got newer content in their places",
     [...provedNodes(1), workingForOlder("v"), workingForOlder("w"), ...free("a", "b")],
-    ["v", "w", "a"],
+    ["a", "v", "w"],
     { policy: policyOf({ maxUnavailable: 3 }) },
   ],
   [
@@ -138,6 +138,16 @@ const rows: readonly [
     ],
     ["young", "starting", "refused"],
     { now: at + 600, policy: policyOf({ maxUnavailable: 3 }) },
+  ],
+  [
+    "nodes that did not answer older content last",
+    [
+      nodeOf("silent", { object: objectOf(orderAt(at, older)) }),
+      nodeOf("young", { pod: { ...pod, readySince: 1020 } }),
+      ...provedNodes(1),
+    ],
+    ["young", "silent"],
+    { now: at + usual + 1 },
   ],
   [
     "Ready nodes first, then those that have run longest",

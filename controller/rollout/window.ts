@@ -94,14 +94,17 @@ export function fillWindow(circumstances: Circumstances, { nodes, proved }: Evid
 
 /**
  * Ready nodes first, then those whose agents have run longest: they are the least likely to die.
- * Nodes that refused before come last, so that they delay no other node.
+ * Nodes that refused their last order or have not answered it come last, so that they delay no other
+ * node.
  */
 const byPriority = (first: NodeEvidence, other: NodeEvidence): number =>
   rankOf(first) - rankOf(other) ||
   (first.node.pod?.readySince ?? 0) - (other.node.pod?.readySince ?? 0);
 
-const rankOf = ({ node, verdict }: NodeEvidence): number =>
-  (verdict === "refused" ? 2 : 0) + (node.pod?.readySince === undefined ? 1 : 0);
+function rankOf({ node: { pod, object }, verdict }: NodeEvidence): number {
+  const isOpen = object?.order !== undefined && object.report?.attempt !== object.order.attempt;
+  return (verdict === "refused" || isOpen ? 2 : 0) + (pod?.readySince === undefined ? 1 : 0);
+}
 
 /**
  * The next order of a node. Its attempt is the time, so an order carries its own time also after the

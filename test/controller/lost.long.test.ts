@@ -8,7 +8,7 @@ import { test } from "node:test";
 import { until } from "../cluster/await.ts";
 import * as plane from "./plane.ts";
 import { content } from "./plane.ts";
-import { kubelets, on, published, rig, served, start } from "./rig.ts";
+import { kubelets, on, published, rig, served, start, undeclare } from "./rig.ts";
 import { statusOf, untilCondition } from "./steer.ts";
 
 rig();
@@ -33,6 +33,26 @@ test("does not halt when the first machine that is asked dies, and serves the ot
   assert.equal(await isHalted(), false);
   await kubelets.revive(dead.name);
   await until("the machine has the content when it returns", () => have("two").length === 3);
+});
+
+test("delays neither the next content nor a removal while one agent stays frozen", async () => {
+  const before = await served(1);
+  const asked = () => kubelets.model.nodes.find(({ order }) => (order?.revision ?? 0) > before);
+  kubelets.behaviour = (_, revision) => (revision > before ? "hangs" : "ready");
+  const revision = await published("two");
+  const frozen = await until("a node is asked", asked);
+  kubelets.behaviour = (node) => (node === frozen.name ? "hangs" : "ready");
+  await plane.untilRolledOut(on, revision, 300_000);
+  await plane.declare(on, content("three"));
+  await until("the others have the next content", () => have("three").length === 2);
+  await undeclare();
+  const others = kubelets.model.nodes.filter((node) => node !== frozen);
+  await until("the others have removed the entries", () =>
+    others.every(({ applied }) => applied === undefined),
+  );
+  assert.equal(await isHalted(), false);
+  kubelets.behaviour = () => "ready";
+  await plane.untilGone(on);
 });
 
 test("is not Ready while 1 of 10 nodes has the content, and halts until silent nodes answer", async () => {

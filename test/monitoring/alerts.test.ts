@@ -5,7 +5,7 @@
  * rules.test.ts covers their real waits.
  */
 import assert from "node:assert/strict";
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { temporary } from "#test/temporary.ts";
@@ -17,11 +17,11 @@ import { until } from "../cluster/await.ts";
 import { startOnce } from "../controller/plane/process.ts";
 import { freePort } from "../free-port.ts";
 import { directly } from "../harness/api/direct.ts";
+import { install } from "../harness/api/installed.ts";
 import { FakeServer } from "../harness/api/server.ts";
 import { NodesDriver } from "../harness/nodes/drive.ts";
 import { startPrometheus } from "./prometheus.ts";
 
-const definition = join(import.meta.dirname, "../../manifests/chart/crds/globalpullsecrets.yaml");
 const administrator = { manager: "administrator", force: true };
 const quick = {
   groups: ruleGroupsOf("controller").groups.map(({ name, rules }) => ({
@@ -32,8 +32,9 @@ const quick = {
 
 test("fires and ends the alerts of a rollout, a halt, bad Secrets and an outage, and shows data in every panel", async (t) => {
   await freshBundle();
-  await using server = await FakeServer.start(readFileSync(definition, "utf8"));
+  await using server = await FakeServer.start();
   const api = server.api("monitoring");
+  install(api);
   const folder = temporary(t);
   const kubeconfig = join(folder, "kubeconfig");
   writeFileSync(kubeconfig, server.kubeconfig("monitoring"), { mode: 0o600 });
@@ -88,13 +89,13 @@ test("fires and ends the alerts of a rollout, a halt, bad Secrets and an outage,
   await fires("GlobalPullSecretRolloutSlow");
   await ends("GlobalPullSecretRolloutSlow");
 
-  nodes.behaviour = (_, revision) =>
-    revision === 2 ? "GPS218 the kubelet did not start" : "ready";
+  nodes.behaviour = () => "GPS218 the kubelet did not start";
   await declare("two");
   await fires("GlobalPullSecretRolloutHalted");
   await fires("GlobalPullSecretNodesLeftOut");
   for (const { title, expr } of panels)
     await until(`the panel ${title} shows data`, async () => (await prometheus.series(expr)) > 0);
+  nodes.behaviour = () => "ready";
   await declare("three");
   await ends("GlobalPullSecretRolloutHalted");
   await ends("GlobalPullSecretNodesLeftOut");

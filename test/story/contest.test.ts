@@ -4,7 +4,7 @@
  * status.
  */
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { temporary } from "#test/temporary.ts";
@@ -19,14 +19,15 @@ import { fieldManager, leaseName } from "#kube/client/ownership.ts";
 import { collections, globalPullSecretPath, owned } from "#kube/client/paths.ts";
 import { until } from "#test/cluster/await.ts";
 import { directly } from "../harness/api/direct.ts";
+import { install } from "../harness/api/installed.ts";
 import { FakeServer } from "../harness/api/server.ts";
 
-const definition = join(import.meta.dirname, "../../manifests/chart/crds/globalpullsecrets.yaml");
 const document = JSON.stringify({ auths: { "a.example": { auth: "dTpw" } } });
 
 test("after the 20th revert of an object, names the operator that reverts it, and waits before the next write", async (t) => {
-  await using server = await FakeServer.start(readFileSync(definition, "utf8"));
+  await using server = await FakeServer.start();
   const api = server.api("contest");
+  install(api);
   const other = directly(api, "other-operator");
   const folder = temporary(t);
   const kubeconfig = join(folder, "kubeconfig");

@@ -26,8 +26,6 @@ export function progressWith({ view, ...changes }: Changes = {}): Progress {
     ended: false,
     leftBehind: undefined,
     state: stateOf(7, 0, { retry: "", published: [], served: true }),
-    desired: 3,
-    isCounted: true,
     available: 3,
     nodes: [],
     failure: undefined,

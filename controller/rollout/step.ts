@@ -49,12 +49,7 @@ export type Progress = Readonly<{
   /** Set when the withdrawal is complete: the nodes that have not confirmed it. */
   leftBehind: readonly string[] | undefined;
   state: StateFacts;
-  /**
-   * Nodes that should have an agent, and available agents, as the DaemonSet controller counts them.
-   * `isCounted`: these counts are about the present DaemonSet.
-   */
-  desired: number;
-  isCounted: boolean;
+  /** Available agents, as the DaemonSet controller counts them. */
   available: number;
   /** The Nodes that the DaemonSet serves, as last seen. */
   nodes: readonly NodeFacts[];
@@ -148,12 +143,7 @@ class Step {
 
   progress(): Progress {
     const { repairs, guard, times, pods, objects, nodes } = this.#context;
-    const { status, metadata } = this.#objects.daemonSet ?? {};
-    const {
-      desiredNumberScheduled = 0,
-      numberAvailable = 0,
-      observedGeneration = 0,
-    } = status ?? {};
+    const { numberAvailable = 0 } = this.#objects.daemonSet?.status ?? {};
     const { revision = 0, served = "nothing", intent, publishedAt = 0 } = this.#published ?? {};
     const { steady, api: now } = times();
     const failures = [pods, objects, nodes].flatMap(({ view }) => view.failure ?? []);
@@ -167,8 +157,6 @@ class Step {
       ended: this.#noteEnd(revision),
       leftBehind: this.#leftBehind,
       state: this.#state,
-      desired: desiredNumberScheduled,
-      isCounted: metadata?.generation !== undefined && observedGeneration >= metadata.generation,
       available: numberAvailable,
       nodes: this.#nodes,
       failure: repairs.failure ?? failures[0],

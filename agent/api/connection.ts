@@ -31,7 +31,7 @@ export type Silence = Readonly<{
   watch: number;
 }>;
 
-export type ConnectionOptions = Readonly<{
+type ConnectionOptions = Readonly<{
   host: string;
   port: number;
   /** Directory with `token` and `ca.crt`, which the kubelet replaces from time to time. */

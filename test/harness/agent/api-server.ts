@@ -25,10 +25,10 @@ import { makeCertificate } from "../api/certificate.ts";
 import { ScriptedObject } from "./api-object.ts";
 
 const kinds = ["list", "watch", "patch", "lease"] as const;
-export type RequestKind = (typeof kinds)[number];
+type RequestKind = (typeof kinds)[number];
 
 /** A request that was authenticated and allowed. */
-export type SeenRequest = Readonly<{
+type SeenRequest = Readonly<{
   kind: RequestKind;
   object: "secret" | "own" | "lease";
   query: URLSearchParams;
@@ -58,8 +58,6 @@ type Cleanup = Readonly<{ after: (end: () => void) => void }>;
 const secretPath = `/api/v1/namespaces/${namespace}/secrets`;
 const ownPath = `/apis/globalpullsecret.io/v1alpha1/namespaces/${namespace}/nodepullsecrets`;
 const leasePath = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
-
-export type ScriptedApi = Awaited<ReturnType<typeof scriptedApi>>;
 
 /** Starts the server. It ends with the test. No object exists yet. */
 export async function scriptedApi(t: Cleanup, { node, host = "127.0.0.1" }: Options) {

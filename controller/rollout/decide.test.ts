@@ -214,7 +214,7 @@ const times: readonly [condition: string, changes: Partial<Snapshot>, expected: 
     publishedAt + usual + 1 - now,
   ],
   ["a refused node is asked again", { nodes: [refused] }, at + 600 - now],
-  ["a young node counts", { ...paused, nodes: nodesOf(1, { created: now - 100 }) }, 20],
+  ["a young node counts", { ...paused, nodes: nodesOf(1, { created: now - 5 }) }, 115],
   ["the interval ends", { ...other, ...none, policy: { ...policy, minInterval: 60 } }, 50],
   [
     "a place of the bucket is free",

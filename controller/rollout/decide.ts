@@ -130,7 +130,7 @@ function untilNodeChanges(
   const { now, secret } = snapshot;
   const isRelease = secret.intent === "release";
   const since = isRelease ? secret.publishedAt : (node.object?.order?.attempt ?? 0);
-  const times = [untilCounted(node, now)];
+  const times = [untilCounted(node, snapshot)];
   if (isAtWork || verdict === "atWork") times.push(since + usualTime(snapshot) + 1 - now);
   if (verdict === "refused") times.push(untilAskedAgain(node, now));
   return times;

@@ -6,7 +6,6 @@ import {
   askedNode,
   nodeOf,
   nodesOf,
-  now,
   pod,
   provedNodes,
   publishedAt,
@@ -55,9 +54,14 @@ for (const [expected, condition, nodes, changes] of phases)
   test(`the phase is ${expected} if ${condition}`, () =>
     assert.equal(viewOf(nodes, changes).phase, expected));
 
-const young = { created: now - 119 };
+const joined = { created: publishedAt + 5 };
 const lacking = (count: number, changes: Partial<NodeFacts> = {}) => nodesOf(count, changes);
-const readiness: readonly [expected: boolean, condition: string, nodes: readonly NodeFacts[]][] = [
+const readiness: readonly [
+  expected: boolean,
+  condition: string,
+  nodes: readonly NodeFacts[],
+  changes?: Partial<Snapshot>,
+][] = [
   [true, "every node has the content", provedNodes(1)],
   [true, "there are no nodes", []],
   [false, "the only node lacks it", lacking(1)],
@@ -70,20 +74,26 @@ const readiness: readonly [expected: boolean, condition: string, nodes: readonly
   [false, "those that have it are unreachable", [{ ...cut, object: provedNodes(1)[0]?.object }]],
   [
     true,
-    "those that lack it are younger than two minutes",
-    [...provedNodes(1), ...lacking(3, young)],
+    "those that lack it joined later, and less than two minutes ago",
+    [...provedNodes(1), ...lacking(3, joined)],
   ],
   [
     false,
-    "those that lack it are two minutes old",
-    [...provedNodes(1), ...lacking(3, { created: now - 120 })],
+    "those that lack it joined later, two minutes ago",
+    [...provedNodes(1), ...lacking(3, joined)],
+    { now: joined.created + 120 },
   ],
-  [true, "a young node has it", [{ ...askedNode("n", at, "Proved"), ...young }]],
+  [
+    false,
+    "those that lack it are young, but older than the content",
+    [...provedNodes(1), ...lacking(3, { created: publishedAt })],
+  ],
+  [true, "a young node has it", [{ ...askedNode("n", at, "Proved"), ...joined }]],
   [false, "nodes without a pod lack it", [...provedNodes(2), ...lacking(2, { pod: undefined })]],
 ];
-for (const [expected, condition, nodes] of readiness)
+for (const [expected, condition, nodes, changes] of readiness)
   test(`is ${expected ? "ready" : "not ready"} if ${condition}`, () =>
-    assert.equal(viewOf(nodes, { isPaused: true }).isReady, expected));
+    assert.equal(viewOf(nodes, { isPaused: true, ...changes }).isReady, expected));
 
 test("lists each node that waits with its reason, its report and why its container waits", () => {
   const failed = askedNode("failed", at, "Failed");

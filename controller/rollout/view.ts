@@ -34,7 +34,7 @@ export function viewOf(
     desired: nodes.length,
     current: nodes.length - waiting.length,
     waiting,
-    isReady: isReady(nodes, snapshot.now),
+    isReady: isReady(snapshot, nodes),
     halt,
     places: window.places,
     pending: newer.pending,
@@ -50,18 +50,18 @@ function phaseOf(waiting: View["waiting"], halt: View["halt"], isProved: boolean
   return isProved ? "rollout" : "first";
 }
 
-/** Seconds that a new Node has for its first content. */
+/** Seconds that a Node has for its first content if it joins after the publication. */
 const youngSeconds = 120;
 
 /** Seconds for which a Node without the newest content does not count yet. */
-export const untilCounted = ({ created }: NodeFacts, now: number): number =>
-  created + youngSeconds - now;
+export const untilCounted = ({ created }: NodeFacts, { now, secret }: Published): number =>
+  created > secret.publishedAt ? created + youngSeconds - now : 0;
 
-function isReady(nodes: readonly NodeEvidence[], now: number): boolean {
+function isReady(snapshot: Published, nodes: readonly NodeEvidence[]): boolean {
   const reachable = nodes.filter(({ node }) => node.pod?.isUnreachable !== true);
   const current = reachable.filter(({ verdict }) => verdict === "current").length;
   const lacking = reachable.filter(
-    ({ node, verdict }) => verdict !== "current" && untilCounted(node, now) <= 0,
+    ({ node, verdict }) => verdict !== "current" && untilCounted(node, snapshot) <= 0,
   ).length;
   const counted = current + lacking;
   if (nodes.length === 0) return true;

@@ -102,8 +102,9 @@ export async function rolledOut(cluster: Cluster): Promise<string> {
     async () => {
       const status = await look();
       const ready = status?.conditions?.find(({ type }) => type === "Ready");
+      const { updated, desired } = status?.nodes ?? {};
       const isInForce = status?.revision?.inForce === (await revision(cluster));
-      return isInForce && ready?.status === "True" && ready.message;
+      return isInForce && updated === desired && ready?.status === "True" && ready.message;
     },
     { timeout: 120_000, seen: look },
   );

@@ -59,6 +59,8 @@ const secretPath = `/api/v1/namespaces/${namespace}/secrets`;
 const ownPath = `/apis/globalpullsecret.io/v1alpha1/namespaces/${namespace}/nodepullsecrets`;
 const leasePath = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
 
+export type ScriptedApi = Awaited<ReturnType<typeof scriptedApi>>;
+
 /** Starts the server. It ends with the test. No object exists yet. */
 export async function scriptedApi(t: Cleanup, { node, host = "127.0.0.1" }: Options) {
   const { key, certificate } = makeCertificate();

@@ -1,8 +1,8 @@
 /**
- * The CPU time of an idle agent: it answers the kubelet's probe every second, and checks the node
+ * The CPU time of an idle agent: it keeps two watches of the API server open, and checks the node
  * twice a minute. The measurement lasts some minutes. Only the second half counts, because by then
- * V8 has compiled the code that runs every second. A bare Node process, which the same kubelet
- * probes, is the baseline.
+ * V8 has compiled the code that runs often. A bare Node process, which the kubelet probes every
+ * second, is the baseline.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import * as names from "#contract/names.ts";

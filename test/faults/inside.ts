@@ -6,12 +6,9 @@ import { cpSync, existsSync, linkSync, mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { until } from "../cluster/await.ts";
 import type { Node as ClusterNode } from "../cluster/node.ts";
-import {
-  type ProbeAnswer,
-  isAnswer,
-  NodeDirectory,
-  withProbation,
-} from "../harness/agent/agent.ts";
+import type { Result } from "#contract/order.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+import { NodeDirectory, withProbation } from "../harness/agent/agent.ts";
 import { agentBundle, environment, nodeFlags } from "../harness/agent/deployed.ts";
 
 /** The agent's folder below the node's root. Its files are the same inside and outside. */
@@ -23,12 +20,18 @@ export class Inside {
   /** The node's files as this machine sees them. */
   readonly node: NodeDirectory;
 
-  private constructor(machine: ClusterNode, node: NodeDirectory) {
+  /** The address of this machine that the node reaches. */
+  readonly #host: string;
+  /** The length of the agents' log up to the line that was seen last. */
+  #seen = 0;
+
+  private constructor(machine: ClusterNode, node: NodeDirectory, host: string) {
     this.machine = machine;
     this.node = node;
+    this.#host = host;
   }
 
-  static async on(machine: ClusterNode): Promise<Inside> {
+  static async on(machine: ClusterNode, { registry }: Pick<Cluster, "registry">): Promise<Inside> {
     const root = join(machine.rootfs, place);
     mkdirSync(root, { recursive: true });
     cpSync(await agentBundle(), join(root, "agent.cjs"));
@@ -40,7 +43,9 @@ export class Inside {
     } catch {
       cpSync(node, join(root, "node"));
     }
-    return new Inside(machine, new NodeDirectory(root, join(machine.rootfs, "var/lib/kubelet")));
+    const directory = new NodeDirectory(root, join(machine.rootfs, "var/lib/kubelet"));
+    const [host = ""] = registry.address.split(":");
+    return new Inside(machine, directory, host);
   }
 
   /** Resets the node to a state without traces of an agent, with a running kubelet. */
@@ -67,31 +72,32 @@ export class Inside {
   async start(revision: number, ...flags: readonly string[]): Promise<void> {
     this.node.isFor(flags);
     this.node.ask(revision);
+    const api = await this.node.connected(this.#host);
+    cpSync(api.credentials, join(this.node.root, "credentials"), { recursive: true });
+    this.#seen = (await this.#log()).length;
     const elsewhere = flags.find((flag) => flag.startsWith("--systemd-directory="));
     const mounts = {
       kubelet: "/var/lib/kubelet",
       secret: `/${place}/secret`,
       systemd: elsewhere?.split("=")[1] ?? "/run/systemd",
-      pod: `/${place}/pod`,
-      terminationLog: `/${place}/termination-log`,
-      flags,
     };
+    const credentials = `/${place}/credentials`;
+    const address = { KUBERNETES_SERVICE_HOST: api.host, KUBERNETES_SERVICE_PORT: `${api.port}` };
+    const variables = Object.entries({ ...environment, ...address, NODE_NAME: "node1" });
     await this.machine.exec([
       "systemd-run",
       "--quiet",
       "--unit=agent",
       "--property=CapabilityBoundingSet=",
       "--property=NoNewPrivileges=yes",
-      "--setenv=NODE_NAME=node1",
-      ...Object.entries(environment).map(([name, value]) => `--setenv=${name}=${value}`),
+      ...variables.map(([name, value]) => `--setenv=${name}=${value}`),
       `/${place}/node`,
-      ...nodeFlags(mounts),
+      ...nodeFlags(mounts, credentials),
       `/${place}/agent.cjs`,
       `--secret-directory=${mounts.secret}`,
       `--kubelet-directory=${mounts.kubelet}`,
       ...(elsewhere === undefined ? [`--systemd-directory=${mounts.systemd}`] : []),
-      `--pod-directory=${mounts.pod}`,
-      `--termination-log=${mounts.terminationLog}`,
+      `--credentials-directory=${credentials}`,
       ...withProbation(3, flags),
     ]);
   }
@@ -107,36 +113,42 @@ export class Inside {
     return ActiveState === "active" || ActiveState === "deactivating";
   }
 
-  /** Waits until the agent has ended by itself. Returns its exit code. */
-  async ended(timeout = 120_000): Promise<string> {
-    await until("the agent has ended", async () => !(await this.runs()), { every: 200, timeout });
-    const { ExecMainStatus } = await this.machine.unit(["ExecMainStatus"], "agent.service");
-    await this.machine.exec(["systemctl", "reset-failed", "agent"]).catch(() => {});
-    return ExecMainStatus;
+  /** Waits for a line of the running agent's log after the line that was seen last. */
+  async shows(text: string, timeout = 30_000): Promise<void> {
+    let unseen = "";
+    const isLogged = async () => {
+      unseen = (await this.#log()).slice(this.#seen);
+      const at = unseen.indexOf(text);
+      if (at >= 0) this.#seen += at + text.length;
+      return at >= 0;
+    };
+    await until(`the log has ${text}`, isLogged, { timeout, every: 200, seen: () => unseen });
   }
 
-  /** Waits until readiness answers with this status and text. */
-  async shows(status: ProbeAnswer, text: string, timeout = 30_000): Promise<void> {
-    let last = "";
-    await until(
-      `readiness answers ${status} ${text}`,
-      async () => {
-        last = await this.#asked();
-        const [, code = "0", body = ""] = /^HTTP\/1\.1 (\d+) [^]*?\r\n\r\n([^]*)$/.exec(last) ?? [];
-        return isAnswer(status, Number(code), body) && body.includes(text);
-      },
-      { timeout, seen: () => last },
-    );
+  /** Waits until the agent has reported that the ordered content is proved. */
+  proves(timeout?: number): Promise<void> {
+    return this.#reports("Proved", "GPS200", timeout);
   }
 
-  /** The whole answer of the agent's readiness endpoint. Empty while the agent does not listen. */
-  async #asked(): Promise<string> {
-    // Uses busybox, because starting Node.js for each probe would take 60 ms of processor time, ten
-    // times a second.
-    const ask = ["busybox", "nc", "127.0.0.1", "20248"];
-    return await this.machine
-      .exec(ask, "GET /readyz HTTP/1.1\r\nHost: agent\r\n\r\n")
-      .catch(() => "");
+  /** Waits until the agent has reported that everything of ours is removed. */
+  removes(timeout?: number): Promise<void> {
+    return this.#reports("Removed", "GPS224", timeout);
+  }
+
+  /** Waits until the agent has reported that the order failed. */
+  fails(timeout = 120_000): Promise<void> {
+    return this.#reports("Failed", "GPS218", timeout);
+  }
+
+  async #reports(result: Result, code: string, timeout?: number): Promise<void> {
+    await this.shows(code, timeout);
+    const isReported = () => Promise.resolve(this.node.api?.reports.at(-1)?.result === result);
+    await until(`the report is ${result}`, isReported, { timeout: timeout ?? 30_000 });
+  }
+
+  async #log(): Promise<string> {
+    await this.machine.exec(["journalctl", "--sync"]);
+    return await this.machine.journal("agent");
   }
 
   async kubelet(): Promise<

@@ -26,7 +26,7 @@ before(async () => {
   cluster = await startCluster({ nodes: 1 });
   const [machine] = cluster.nodes;
   assert.ok(machine);
-  shared = { machine, inside: await Inside.on(machine), revision: 0 };
+  shared = { machine, inside: await Inside.on(machine, cluster), revision: 0 };
 });
 after(() => cluster?.down());
 

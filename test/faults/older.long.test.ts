@@ -30,7 +30,7 @@ before(async () => {
   const [first] = cluster.nodes;
   assert.ok(first);
   machine = first;
-  inside = await Inside.on(machine);
+  inside = await Inside.on(machine, cluster);
   cpSync(program, join(machine.rootfs, "root/kubelet"));
 });
 

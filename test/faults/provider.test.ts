@@ -29,7 +29,7 @@ before(async () => {
   const [first] = cluster.nodes;
   assert.ok(first);
   machine = first;
-  inside = await Inside.on(machine);
+  inside = await Inside.on(machine, cluster);
   installProvider(inside.node.kubelet);
   machine.writeFile("kubeadm-flags.env", kubeadmFlags());
   await machine.exec(["systemctl", "restart", "kubelet"]);

@@ -27,7 +27,7 @@ export type Change = Readonly<{
   /** config.json at the end. */
   file: string;
   /** The code in the agent's readiness at the end. */
-  code: "GPS200" | "GPS219" | "GPS224" | "GPS254";
+  code: "GPS200" | "GPS218" | "GPS224" | "GPS254";
   /** config.json's mode at the end. Needed only if the mode does not follow from `file`. */
   mode?: 0o600;
   /** Prepares the node just before the change. */
@@ -110,7 +110,7 @@ function change(
   file: string,
   more: Partial<Change> = {},
 ): Change {
-  const code = more.unbroken ? "GPS219" : to.content.additional ? "GPS200" : "GPS224";
+  const code = more.unbroken ? "GPS218" : to.content.additional ? "GPS200" : "GPS224";
   return { name, from, to, restarts, file, code, ...more };
 }
 
@@ -125,7 +125,7 @@ export const changes: readonly Change[] = [
     before: drifts,
     code: "GPS254",
   }),
-  change("a withdrawal", ours, byFile(), 1, theirs),
+  change("a withdrawal", ours, byFile(), 0, theirs),
   change("a rollback", none, ours, 4, theirs, { breaks: hasOurs, unbroken: first }),
   change("a rotation by a provider", provided, byProvider("second"), 0, elsewhere, {
     answer: { "a.io": "second" },
@@ -196,7 +196,6 @@ export async function placeOf(
   lay(disk ?? (await before(row)), place.node.kubelet);
   script(place, row, disk && (() => false));
   place.node.mount(revisionOf(row), row.to.content);
-  if (revisionOf(row) > 1) place.node.newPod();
   return place;
 }
 
@@ -265,7 +264,7 @@ export function checkFiles(place: AgentPlace, row: Change): void {
  * Code → the journal's phase at the end. With GPS254 the agent waits until the kubelet reads the
  * file again.
  */
-const phases = { GPS200: "applied", GPS219: "applied", GPS224: undefined, GPS254: "applied" };
+const phases = { GPS200: "applied", GPS218: "applied", GPS224: undefined, GPS254: "applied" };
 
 /**
  * Checks the node at the end of the change. `restarts`: the number of restarts that the agents must

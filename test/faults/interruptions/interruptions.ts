@@ -3,15 +3,14 @@
  * can happen.
  */
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { nodeFiles } from "#contract/names.ts";
-import { type AgentProcess, inTime, isAnswer } from "#test/harness/agent/agent.ts";
+import type { Result } from "#contract/order.ts";
+import { type AgentProcess, inTime } from "#test/harness/agent/agent.ts";
 import type { AgentPlace } from "../place.ts";
 import { nameOf, traced } from "../trace.ts";
 import { before, begin, type Change, check, checkFiles, placeOf, wholeness } from "./changes.ts";
-import { crashes, type Disk, diskOf } from "./disk.ts";
+import { crashes, type Disk } from "./disk.ts";
 import {
   madeBy,
   isRepeated,
@@ -31,56 +30,41 @@ export type Case = Readonly<{
   run: () => Promise<boolean>;
 }>;
 
-/**
- * For changes after which the agent ends by itself: the change's code → the agent's exit code and
- * termination message.
- */
-const endings: Readonly<Record<string, readonly [code: number, message: RegExp]>> = {
-  GPS219: [1, /^GPS218 .*\[failed /],
-  GPS224: [0, /^GPS224 /],
+/** The change's code → the report at its end. A wait for the kubelet's reread has none. */
+const results: Readonly<Record<string, Result>> = {
+  GPS200: "Proved",
+  GPS218: "Failed",
+  GPS224: "Removed",
 };
 
-/** The message if the journal already records that the agent gave up, but the pod does not. */
-const toldAgain = /^GPS219 .*\[failed /;
+/** Codes that an agent logs at rest after the failure of its order was reported. */
+const atRest = /"code":"GPS20[01]"/;
 
 /**
- * Waits until the agent's readiness shows the change's code. Returns false if the agent has ended
- * before.
+ * Waits until the agent has logged the change's code and the change's result is reported. Returns
+ * false if the agent has ended before.
  */
-async function reachesCode(agent: AgentProcess, { code }: Change): Promise<boolean> {
-  let shows = false;
-  const expectedAnswer = code === "GPS219" || code === "GPS254" ? "5nn" : 200;
-  const over = async () => {
-    if (agent.child.exitCode !== null || agent.child.signalCode !== null) return true;
-    const { status, body } = await agent.probe();
-    shows = isAnswer(expectedAnswer, status, body) && body.includes(code);
-    return shows;
+async function reachesCode(agent: AgentProcess, { node }: AgentPlace, change: Change) {
+  const { code } = change;
+  const result = results[code];
+  const isOver = () => {
+    const report = node.api?.reports.at(-1);
+    if (result !== undefined && report?.result !== result) return false;
+    const isAnswered = result === "Failed" && atRest.test(agent.output);
+    return agent.output.includes(`"code":"${code}"`) || isAnswered;
   };
-  assert.ok(await inTime(over, 60_000), `neither ${code} nor an end\n${agent.output.slice(-2000)}`);
-  return shows;
+  const hasEnded = () => agent.child.exitCode !== null || agent.child.signalCode !== null;
+  assert.ok(
+    await inTime(() => hasEnded() || isOver(), 60_000),
+    `neither ${code} nor an end\n${agent.output.slice(-2000)}`,
+  );
+  return !hasEnded();
 }
 
-/**
- * Runs the next agent until its readiness shows the change's code. If this agent ends by itself, as
- * after a withdrawal, runs one more agent.
- */
+/** Runs the next agent until the change is complete. */
 async function runNextAgent(place: AgentPlace, change: Change): Promise<void> {
-  const { code } = change;
-  const [exit, message = /^$/] = endings[code] ?? [];
-  for (let lives = exit === undefined ? 1 : 2; lives > 0; lives -= 1) {
-    const isTold = journalOf(diskOf(place.node.kubelet)).quarantine?.told === true;
-    await using next = await begin(place, change);
-    if (await reachesCode(next, change)) {
-      // If an agent was killed between writing its termination message and recording that it has
-      // written this message, the next agent ends with the same message.
-      if (code === "GPS224")
-        assert.doesNotMatch(readFileSync(join(place.node.pod, "report"), "latin1"), /^reported /m);
-      return;
-    }
-    assert.equal(await next.ended(), exit, `the agent ended before ${code}\n${next.output}`);
-    assert.match(place.node.message, isTold ? toldAgain : message);
-  }
-  assert.fail(`never ${code}`);
+  await using next = await begin(place, change);
+  assert.ok(await reachesCode(next, place, change), `the agent ended\n${next.output}`);
 }
 
 /**
@@ -109,7 +93,7 @@ async function record(change: Change): Promise<Recorded> {
     node.root,
     recorded,
     (under) => begin(place, change, under),
-    (agent) => reachesCode(agent, change),
+    (agent) => reachesCode(agent, place, change),
   );
   check(place, change);
   const restarts = requests.filter(({ name }) => name === "RestartUnit");
@@ -139,7 +123,7 @@ type Journal = Readonly<{
   phase?: string;
   rereads?: string;
   calls?: readonly number[];
-  quarantine?: Readonly<{ since: number; told?: boolean }>;
+  quarantine?: Readonly<{ since: number }>;
 }>;
 
 /** The journal on a disk. An empty object if the journal is missing or its bytes were lost. */
@@ -194,13 +178,12 @@ async function signalled(change: Change, point: Point, signal: "KILL" | "TERM"):
         broken.push(error);
       }
     };
-    await reachesCode(agent, change);
+    await reachesCode(agent, place, change);
     // Ends the agent, because the agent reaches the last points only while it ends.
     const ended = await agent.end("SIGTERM");
     if (ended === "SIGKILL") callCount = point.nth;
     else callCount = point.received ? received : await madeBy(agent, node, point);
-    if (signal === "TERM")
-      assert.ok([0, endings[change.code]?.[0]].includes(Number(ended)), `${ended}`);
+    if (signal === "TERM") assert.equal(ended, 0);
   }
   isWhole(place, systemd.restartCalls);
   await runNextAgent(place, change);
@@ -219,7 +202,7 @@ async function booted(change: Change, state: State, years = 0): Promise<boolean>
   const isWhole = await wholeness(change);
   await using place = await placeOf(change, { disk: withCurrentTimes(state, years) });
   isWhole(place, asked);
-  // The agent was Ready before the failure, so the files must be durable.
+  // The agent had reported its result before the failure, so the files must be durable.
   if (last) checkFiles(place, change);
   const isUndone = phase === "restoring" || phase === "reviving" || asked === change.restarts;
   const completed = isUndone ? change : (change.unbroken ?? change);
@@ -312,7 +295,8 @@ export type Interruption = Readonly<{
   of?: (change: Change) => boolean;
 }>;
 
-const isPlain = ({ answer, before, breaks }: Change) => !answer && !before && !breaks;
+const isPlain = ({ answer, before, breaks, restarts }: Change) =>
+  restarts > 0 && !answer && !before && !breaks;
 
 export const interruptions = {
   killed: { when: "the agent is killed", casesOf: killed },

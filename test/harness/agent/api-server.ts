@@ -49,7 +49,7 @@ export type Failure =
 
 type Options = Readonly<{
   node: string;
-  /** The address to listen on, 127.0.0.1 or ::1. */
+  /** The address to listen on: ::1, or an IPv4 address. */
   host?: string;
 }>;
 
@@ -63,7 +63,7 @@ export type ScriptedApi = Awaited<ReturnType<typeof scriptedApi>>;
 
 /** Starts the server. It ends with the test. No object exists yet. */
 export async function scriptedApi(t: Cleanup, { node, host = "127.0.0.1" }: Options) {
-  const { key, certificate } = makeCertificate();
+  const { key, certificate } = makeCertificate(...(host === "::1" ? [] : [host]));
   const credentials = temporary(t);
   const clock = { version: 100 };
   const secret = new ScriptedObject(globalSecretName, clock);

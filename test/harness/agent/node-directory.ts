@@ -92,10 +92,10 @@ export class NodeDirectory implements Disposable {
    * The API server of the node's agents, which has the Secret and the order. The kubelet has renewed
    * its Lease, at a time after every restart.
    */
-  async connected(): Promise<ScriptedApi> {
+  async connected(host = "127.0.0.1"): Promise<ScriptedApi> {
     if (this.api !== undefined) return this.api;
     const after = (end: () => void) => void this.#ends.push(end);
-    const api = await scriptedApi({ after }, { node: "node1" });
+    const api = await scriptedApi({ after }, { node: "node1", host });
     this.api = api;
     this.#publish();
     api.order(this.order);

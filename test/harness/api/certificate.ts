@@ -62,13 +62,14 @@ const extension = (id: string, critical: boolean, content: Buffer): Buffer =>
 export type Issued = ServerCertificate & Readonly<{ name: Buffer; signer: KeyObject }>;
 
 /** A self-signed certificate and its key. It is valid from two hours ago until tomorrow. */
-export const makeCertificate = (): ServerCertificate => issue("fake API server");
+export const makeCertificate = (...hosts: readonly string[]): ServerCertificate =>
+  issue("fake API server", undefined, hosts);
 
 /**
- * A certificate, signed by `by` or by itself, for an authority that is also a server on 127.0.0.1
- * and ::1.
+ * A certificate, signed by `by` or by itself, for an authority that is also a server on 127.0.0.1,
+ * ::1 and these IPv4 addresses.
  */
-export function issue(commonName: string, by?: Issued): Issued {
+export function issue(commonName: string, by?: Issued, hosts: readonly string[] = []): Issued {
   const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const algorithm = sequence(objectId(ids.ecdsaWithSha256));
   const text = der(tags.text, Buffer.from(commonName));
@@ -78,7 +79,10 @@ export function issue(commonName: string, by?: Issued): Issued {
   const hours = 3_600_000;
   // The first byte has only seven bits, so that the number is positive.
   const serial = der(tags.integer, Buffer.from([0x40]), randomBytes(8));
-  const addresses = [Buffer.from([127, 0, 0, 1]), Buffer.from(`${"00".repeat(15)}01`, "hex")];
+  const addresses = [
+    ...["127.0.0.1", ...hosts].map((host) => Buffer.from(host.split(".").map(Number))),
+    Buffer.from(`${"00".repeat(15)}01`, "hex"),
+  ];
   const content = sequence(
     numbered(0, der(tags.integer, Buffer.from([2]))),
     serial,

@@ -103,8 +103,8 @@ const conditionOf = ({ status }: V1Pod, type: string) =>
   status?.conditions?.find((condition) => condition.type === type);
 
 /** Seconds since 1970. Times are text on the wire, although the client's types declare dates. */
-function seconds(value: unknown): number | undefined {
-  const milliseconds = Date.parse(String(value ?? ""));
+function seconds(time: Date | undefined): number | undefined {
+  const milliseconds = Date.parse(String(time));
   return Number.isNaN(milliseconds) ? undefined : milliseconds / 1000;
 }
 

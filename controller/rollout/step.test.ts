@@ -7,12 +7,9 @@ import { contentDigest, readPublished } from "#controller/objects/global-secret.
 import { fieldManager } from "#kube/client/ownership.ts";
 import { collections, nodesPolicyPath, owned } from "#kube/client/paths.ts";
 import { refuse } from "#test/harness/api/protocol.ts";
-import { policyWith } from "../policy/policy.fixture.ts";
-import type { WantedContent } from "#controller/sources/accept.ts";
-import { observe } from "#controller/sources/snapshot.ts";
 import { objectPath } from "./objects.ts";
-import { takeStep, type Progress } from "./step.ts";
 import {
+  allReport,
   content,
   deployed,
   isServed,
@@ -21,12 +18,6 @@ import {
   two,
   World,
 } from "./world.fixture.ts";
-
-/** Every node has this report of the published revision. */
-function allReport(world: World, result: string): void {
-  const expected = `${result} ${world.published?.revision}`;
-  for (const [node, report] of Object.entries(world.reports)) assert.equal(report, expected, node);
-}
 
 test("publishes first, then writes the agents' rights, then the DaemonSet", async () => {
   const world = await World.of({ a: "proves" });
@@ -333,136 +324,6 @@ test("repairs the agents' rights and the DaemonSet when others changed them, and
   );
 });
 
-test("upgrades with a budget of one pod until the first new pod is proved, and writes the template once", async () => {
-  const world = await World.of({ a: "proves", b: "proves", c: "proves", d: "proves" });
-  Object.assign(world.remover, { policy: policyWith({ maxUnavailable: 2 }) });
-  await world.until(firstContent, isServed);
-  const before = new Set(world.pods.map(({ metadata }) => metadata?.uid));
-  const { length } = world.writes;
-  Object.assign(world.remover, {
-    agent: { ...world.remover.agent, image: "example.invalid/agent:2" },
-  });
-  const budgets: unknown[] = [];
-  await world.until(firstContent, () => {
-    budgets.push(world.daemonSet?.spec?.updateStrategy?.rollingUpdate?.maxUnavailable);
-    return world.pods.every(({ metadata }) => !before.has(metadata?.uid));
-  });
-  await world.step(firstContent);
-  await world.step(firstContent);
-  assert.deepEqual([...new Set(budgets)], [1, 2]);
-  assert.ok(budgets.indexOf(2) >= 60, String(budgets.indexOf(2)));
-  const writes = world.writes.slice(length).filter((name) => name === "daemonSet");
-  // The new template, the larger budget, and the small budget for the next upgrade.
-  assert.equal(writes.length, 3);
-});
-
-test("writes the budget again when someone changed it, and counts this as no other template", async () => {
-  for (const maxUnavailable of [7, "50%"]) {
-    const world = await deployed();
-    const pods = world.pods.map(({ metadata }) => metadata?.uid);
-    world.edit(owned.daemonSet, {
-      spec: { updateStrategy: { rollingUpdate: { maxUnavailable } } },
-    });
-    await world.step(firstContent);
-    assert.equal(world.daemonSet?.spec?.updateStrategy?.rollingUpdate?.maxUnavailable, 1);
-    await world.until(firstContent, isServed);
-    assert.deepEqual(
-      world.pods.map(({ metadata }) => metadata?.uid),
-      pods,
-    );
-  }
-});
-
-const useScope = (world: World, scope: "All" | "Annotated") =>
-  Object.assign(world.remover, {
-    agent: { ...world.remover.agent, delivery: { mode: "CredentialProvider", scope } },
-  });
-
-test("when scope Annotated and content come together, asks no agent of scope All for this content", async () => {
-  const world = await World.of({ a: "proves", b: "proves", c: "proves" });
-  useScope(world, "All");
-  const { revision: former } = await world.until(firstContent, isServed);
-  const before = new Set(world.pods.map(({ metadata }) => metadata?.uid));
-  useScope(world, "Annotated");
-  await world.until(two, (progress) => {
-    // Agents of scope All would give the content to every pod.
-    for (const { metadata, spec } of world.pods)
-      if (before.has(metadata?.uid)) assert.equal(world.asked[spec?.nodeName ?? ""], former);
-    return world.published?.mode === "CredentialProviderAnnotated" && isServed(progress);
-  });
-  assert.equal(world.published?.document, two.document);
-  allReport(world, "Proved");
-});
-
-test("when scope All and content come together, ends with agents and content of scope All", async () => {
-  const world = await World.of({ a: "proves", b: "proves", c: "proves" });
-  useScope(world, "Annotated");
-  await world.until(firstContent, isServed);
-  useScope(world, "All");
-  await world.until(
-    two,
-    (progress) => world.published?.mode === "CredentialProvider" && isServed(progress),
-  );
-  assert.equal(world.published?.document, two.document);
-  allReport(world, "Proved");
-});
-
-/** A world that has served content in scope All, and gets no template of scope Annotated. */
-async function refusesAnnotated(status: number): Promise<World> {
-  const world = await World.of({ a: "proves", b: "proves", c: "proves" });
-  useScope(world, "All");
-  await world.until(firstContent, isServed);
-  useScope(world, "Annotated");
-  world.api.refuses = ({ userAgent, path }, verb) =>
-    verb === "patch" && userAgent === fieldManager && path === owned.daemonSet
-      ? refuse(status, "Refused", "not by you")
-      : undefined;
-  return world;
-}
-
-for (const status of [403, 409, 500]) {
-  test(`asks agents of scope All for nothing while the template of scope Annotated is answered with ${status}`, async () => {
-    const world = await refusesAnnotated(status);
-    const { asked } = world;
-    for (let seconds = 0; seconds < 40; seconds += 1) await world.step(two);
-    assert.deepEqual(world.asked, asked);
-    world.api.refuses = () => undefined;
-    await world.until(two, isServed);
-    allReport(world, "Proved");
-  });
-
-  test(`keeps serving unchanged content to joining nodes while the template of scope Annotated is answered with ${status}`, async () => {
-    const world = await refusesAnnotated(status);
-    const before = world.published?.revision;
-    for (let seconds = 0; seconds < 40; seconds += 1) {
-      const progress = await world.step(firstContent);
-      const { revision, served } = progress;
-      assert.deepEqual([revision, served], [before, before]);
-      assert.equal(world.published?.mode, "CredentialProvider");
-      assert.equal(progress.view?.pending, "template", "status reports that the mode waits");
-    }
-    world.api.refuses = () => undefined;
-    await world.until(firstContent, ({ revision, ended }) => revision !== before && ended);
-    assert.equal(world.published?.mode, "CredentialProviderAnnotated");
-    await world.until(firstContent, isServed);
-    allReport(world, "Proved");
-    await world.step(firstContent);
-    const { length } = world.writes;
-    for (let seconds = 0; seconds < 30; seconds += 1) await world.step(firstContent);
-    assert.deepEqual(world.writes.slice(length), []);
-  });
-}
-
-test("goes back to scope All when the template of scope Annotated was never written", async () => {
-  const world = await refusesAnnotated(403);
-  for (let seconds = 0; seconds < 30; seconds += 1) await world.step(two);
-  assert.equal(world.published?.mode, "CredentialProviderAnnotated");
-  useScope(world, "All");
-  await world.until(two, isServed);
-  assert.equal(world.published?.mode, "CredentialProvider");
-  allReport(world, "Proved");
-});
-
 test("asks nothing when the first node cannot be recorded", async () => {
   const world = await World.of({ a: "proves", b: "proves" });
   await world.step(firstContent);
@@ -553,58 +414,6 @@ test("counts a node that disappears before it answers as lost, even after a rest
   const { state } = await world.until(firstContent, ({ state }) => state.lost.length > 0);
   assert.deepEqual(state.lost, [uid]);
   await world.until(firstContent, isServed);
-});
-
-/**
- * Takes a step while the controller cannot see one of the collections: the API server has ended the
- * watch, and the controller lists the objects again.
- */
-async function unseen(
-  world: World,
-  target: WantedContent,
-  collection: keyof World["informers"] = "pods",
-): Promise<Progress> {
-  world.informers[collection].lost();
-  return takeStep(world.remover, await observe(world.cluster, undefined), target);
-}
-
-for (const collection of ["pods", "objects", "nodes"] as const)
-  test(`asks nothing and promotes nothing while it lists the ${collection} again, but publishes`, async () => {
-    const world = await deployed();
-    const { view, nodes } = await world.step(firstContent);
-    const during = await unseen(world, firstContent, collection);
-    assert.deepEqual([during.view, during.nodes], [view, nodes], "the last known state");
-    const { asked } = world;
-    const before = world.published?.revision ?? 0;
-    for (let steps = 0; steps < 3; steps += 1) await unseen(world, two, collection);
-    assert.deepEqual([world.published?.document, world.asked], [two.document, asked]);
-    const { revision, served } = world.published ?? {};
-    assert.ok((revision ?? 0) > before && served !== "nothing" && served?.revision === before);
-    const { intent, leftBehind } = await unseen(world, nothingLeft, collection);
-    assert.deepEqual([intent, leftBehind], ["release", undefined]);
-  });
-
-test("publishes before it has seen any node, and counts no asked node as lost", async () => {
-  const world = await World.of({ a: "ignores", b: "ignores" });
-  await world.until(firstContent, () => world.asked["a"] !== undefined);
-  const { informers, ...other } = await World.of({});
-  Object.assign(world.remover, informers, { repairs: other.remover.repairs });
-  const snapshot = await observe(world.cluster, undefined);
-  const first = await takeStep(world.remover, snapshot, firstContent);
-  assert.deepEqual([first.view, first.nodes, world.state.lost], [undefined, [], []]);
-  assert.equal(world.state.asked.length, 1);
-  const second = await takeStep(world.remover, snapshot, two);
-  assert.ok(second.revision > first.revision);
-});
-
-test("reports why the controller cannot watch the pods, the objects or the Nodes", async () => {
-  const world = await deployed();
-  for (const collection of ["pods", "objects", "nodes"] as const) {
-    const failure = new Error(`may not watch ${collection}`);
-    world.informers[collection].failed(failure);
-    assert.equal((await unseen(world, firstContent, collection)).failure, failure);
-    world.informers[collection].alive();
-  }
 });
 
 test("keeps the object of a Node that was deleted out of the window", async () => {

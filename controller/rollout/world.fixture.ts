@@ -245,8 +245,9 @@ export class World {
         const path = [...paths.keys()].find((candidate) =>
           candidate.endsWith(`/${plural}/${name}`),
         );
-        const created = (body as KubernetesObject | undefined)?.metadata?.name;
-        const short = path === undefined ? name || (created ?? "") : (paths.get(path) ?? name);
+        const { metadata } = { ...body } as KubernetesObject;
+        const short =
+          path === undefined ? name || (metadata?.name ?? "") : (paths.get(path) ?? name);
         return verb === "delete" ? `-${short}` : short;
       });
   }
@@ -361,6 +362,12 @@ export class World {
     const path = `${collections.pods}/${metadata?.name}`;
     this.api.answer({ method: "DELETE", path, body: { gracePeriodSeconds: 0 } });
   }
+}
+
+/** Every node has this report of the published revision. */
+export function allReport(world: World, result: string): void {
+  const expected = `${result} ${world.published?.revision}`;
+  for (const [node, report] of Object.entries(world.reports)) assert.equal(report, expected, node);
 }
 
 /** How an agent answers an order. */

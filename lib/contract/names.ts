@@ -117,32 +117,6 @@ export type Intent = "apply" | "release";
  */
 export type RevisionContent = Readonly<{ document: string; sources: string; intent: Intent }>;
 
-/** A pod's annotation, part of its grant: the revision. `0` withdraws the grant. */
-export const revisionAnnotation = "globalpullsecret.io/revision";
-
-/**
- * A pod's annotation, part of its grant: the salted digest of the revision's content (`digest.ts`).
- * After a restore of etcd or a new installation, the same revision number can have other content.
- * The number and this digest together identify one content.
- */
-export const digestAnnotation = "globalpullsecret.io/digest";
-
-/**
- * A pod's annotation, part of its grant: when the pod's condition ContainersReady last changed
- * before the grant. A pod without this annotation has no grant.
- */
-export const sinceAnnotation = "globalpullsecret.io/since";
-
-/**
- * A pod's annotation, part of its grant: `true` means that the proof must be a termination message.
- */
-export const wordAnnotation = "globalpullsecret.io/word";
-
-/**
- * A pod's annotation: a new value makes the kubelet sync the pod's volume. The value means nothing.
- */
-export const syncAnnotation = "globalpullsecret.io/sync";
-
 /**
  * Annotation on each object that a FleetSecret has placed in a cluster: `ID/NAMESPACE/NAME`. ID is
  * the management cluster's id. NAMESPACE and NAME are those of the FleetSecret.
@@ -251,12 +225,6 @@ export const exitCodes = {
   /** A flag or variable that cannot be used. */
   misused: 2,
 } as const;
-
-/**
- * Loopback port of the agent's readiness; 10248 (the kubelet's healthz) plus 10,000, which is
- * outside the NodePort range.
- */
-export const defaultProbePort = 20248;
 
 /**
  * Label on a namespace of the management cluster, with any value: the namespace belongs to a

@@ -5,6 +5,7 @@
 import {
   between,
   chance,
+  changePod,
   graceSeconds,
   isNotReady,
   log,
@@ -53,13 +54,12 @@ function judgeNode(world: World, machine: Machine): void {
   const isUnreachable = isNotReady(machine);
   const pods = world.pods.get(machine.name) ?? [];
   if (pods.every((pod) => pod.isUnreachable === isUnreachable)) return;
-  const readySince = (pod: Pod) => (isUnreachable ? undefined : pod.readySince);
-  const changed = pods.map((pod) => ({ ...pod, isUnreachable, readySince: readySince(pod) }));
-  world.pods.set(world.t, machine.name, changed);
+  for (const { uid } of pods)
+    changePod(world, machine.name, uid, { isUnreachable, readySince: undefined });
 }
 
 function deleteDead(world: World): void {
-  for (const machine of [...world.machines.values()])
+  for (const machine of world.machines.values())
     if (machine.goneAt > 0 && world.t >= machine.goneAt) removeNode(world, machine);
 }
 
@@ -95,9 +95,7 @@ function collectGarbage(world: World): void {
 
 /** Deletes a pod. Its kubelet ends it within 30 s; its successor can exist before that. */
 export function deletePod(world: World, name: string, uid: number): void {
-  const pods = world.pods.get(name) ?? [];
-  const changed = pods.map((pod) => (pod.uid === uid ? { ...pod, isDeleting: true } : pod));
-  world.pods.set(world.t, name, changed);
+  changePod(world, name, uid, { isDeleting: true });
 }
 
 /** Removes pods that were deleted, as soon as their kubelet has ended them. */

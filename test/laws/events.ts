@@ -199,7 +199,7 @@ export function applyEvent(world: World, { kind, who, n }: Event): void {
  * the controller's eyes, 40 s before Kubernetes notices it.
  */
 export function churn(world: World, perHour: number, silently: number): void {
-  for (const machine of [...world.machines.values()]) {
+  for (const machine of Array.from(world.machines.values())) {
     if (machine.isDead || !chance(world, perHour / 3600)) continue;
     if (chance(world, silently)) die(world, machine);
     else removeNode(world, machine);

@@ -3,6 +3,7 @@ import {
   between,
   breakageOf,
   chance,
+  changePod,
   isNotReady,
   isOnline,
   log,
@@ -88,11 +89,7 @@ function reportPod(world: World, machine: Machine, pod: Pod): void {
   if (pod.isRunning === machine.isRunning && isReady === machine.isRunning) return;
   const { isRunning } = machine;
   const readySince = isRunning ? nowOf(world) : undefined;
-  const pods = world.pods.get(machine.name) ?? [];
-  const changed = pods.map((other) =>
-    other.uid === pod.uid ? { ...pod, isRunning, readySince } : other,
-  );
-  world.pods.set(world.t, machine.name, changed);
+  changePod(world, machine.name, pod.uid, { isRunning, readySince });
 }
 
 export function kubeletTick(world: World, machine: Machine): void {

@@ -7,9 +7,9 @@ import {
   newTruth,
   noteClock,
   reactionSeconds,
+  type Truth,
   usualTime,
 } from "./truth.ts";
-import type { Truth } from "./truth.ts";
 import {
   isNotReady,
   isOnline,

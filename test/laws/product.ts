@@ -377,7 +377,7 @@ export class Product {
       world.observer.completed(leftBehind);
       daemonSets.set(t, only, undefined, id);
     });
-    for (const name of [...objects.live.keys()])
+    for (const name of objects.live.keys())
       if (!leftBehind.includes(name)) objects.set(t, name, undefined, id);
     this.#write(0, 0, () => secrets.set(t, only, undefined, id));
     this.#write(0, 0, () => states.set(t, only, undefined, id));

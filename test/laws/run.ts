@@ -10,8 +10,17 @@ import { planOf, smallerPlans, type Plan } from "./schedules.ts";
 import { Seconds } from "./seconds.ts";
 import { Store } from "./store.ts";
 import { fail, guardOf, LawBroken, lostOf } from "./truth.ts";
-import { join, log, nothing, nowOf, only, podOf, wantedContent } from "./world.ts";
-import type { Observer, World } from "./world.ts";
+import {
+  join,
+  log,
+  nothing,
+  nowOf,
+  only,
+  podOf,
+  wantedContent,
+  type Observer,
+  type World,
+} from "./world.ts";
 
 /**
  * Everything must end within so many seconds after the world has calmed down. The longest waits are

@@ -55,16 +55,18 @@ export function planOf(seed: number, most = 60): Plan {
   };
 }
 
+const withEvents = (plan: Plan, events: readonly Event[]): Plan => ({ ...plan, events });
+const withNodes = (plan: Plan, nodes: number): Plan => ({ ...plan, nodes });
+
 /** Smaller plans, one of which may break the same law. */
 export function smallerPlans(plan: Plan): Plan[] {
   const { events, nodes } = plan;
-  const shorter = events.map((_, index) => ({ ...plan, events: events.toSpliced(index, 1) }));
   const halves = [events.slice(events.length / 2), events.slice(0, events.length / 2)];
+  const shorter = events.map((_, index) => events.toSpliced(index, 1));
   const fewer = [1, Math.ceil(nodes / 2), nodes - 1].filter((count) => count > 0 && count < nodes);
   return [
-    ...(events.length > 2 ? halves.map((half) => ({ ...plan, events: half })) : []),
-    ...shorter,
+    ...[...(events.length > 2 ? halves : []), ...shorter].map((rest) => withEvents(plan, rest)),
     ...(plan.churn > 0 ? [{ ...plan, churn: 0 }] : []),
-    ...fewer.map((count) => ({ ...plan, nodes: count })),
+    ...fewer.map((count) => withNodes(plan, count)),
   ];
 }

@@ -277,6 +277,12 @@ export function podOf(world: World, name: string): Pod | undefined {
   return world.pods.get(name)?.findLast((pod) => !pod.isDeleting);
 }
 
+export function changePod(world: World, name: string, uid: number, changes: Partial<Pod>): void {
+  const pods = world.pods.get(name) ?? [];
+  const changed = pods.map((pod) => (pod.uid === uid ? Object.assign({}, pod, changes) : pod));
+  world.pods.set(world.t, name, changed);
+}
+
 /** Seconds without a Lease after which the node controller reports a node as NotReady. */
 export const graceSeconds = 40;
 

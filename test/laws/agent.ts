@@ -116,6 +116,7 @@ function begin(
   const { t } = world;
   journal.change = {
     ...part,
+    mode: machine.template?.mode ?? "Restart",
     before: disk.file,
     tries: 0,
     placedAt: t,
@@ -150,7 +151,7 @@ function endChange(world: World, machine: Machine, journal: Journal, change: Cha
     conclude(world, machine, { ...partOf(change), result: "Failed" });
     return;
   }
-  if (machine.template?.mode === "Reread") {
+  if (change.mode === "Reread") {
     if (t - change.placedAt >= rereadSeconds) prove(world, machine, journal, change);
     return;
   }
@@ -203,7 +204,9 @@ function take(world: World, machine: Machine): void {
       return;
     }
   }
-  if (disk.journal !== undefined || secret.served === 0) return;
+  // Without the API server, a node that was asked before waits for its order.
+  const isJoining = disk.journal === undefined && (object !== undefined || disk.answered === 0);
+  if (!isJoining || secret.served === 0) return;
   const part = { revision: secret.served, content: secret.servedContent, attempt: 0 };
   if (part.content === nothing) return;
   if (isUnfit) return conclude(world, machine, { ...part, result: "Refused" });

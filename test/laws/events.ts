@@ -3,6 +3,7 @@ import { crash } from "./kubelet.ts";
 import { deletePod } from "./control-plane.ts";
 import {
   between,
+  breakageOf,
   chance,
   join,
   log,
@@ -79,8 +80,9 @@ const apply = {
   return: (world) => void (world.disks.length > 0 && joinNew(world, true)),
   sameName(world, machine, n) {
     const { name, disk } = machine;
+    const isBroken = breakageOf(world, machine, disk.file) !== undefined;
     removeNode(world, machine);
-    join(world, name, n % 2 === 0 ? disk : undefined);
+    join(world, name, n % 2 === 0 && !isBroken ? disk : undefined);
   },
   away(world, machine, n) {
     machine.offlineUntil = Math.max(machine.offlineUntil, world.t + 5 + (n % 400));

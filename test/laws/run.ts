@@ -11,6 +11,7 @@ import { Seconds } from "./seconds.ts";
 import { Store } from "./store.ts";
 import { fail, guardOf, LawBroken, lostOf } from "./truth.ts";
 import {
+  breakageOf,
   join,
   log,
   nothing,
@@ -132,11 +133,19 @@ function calmDown(world: World): void {
   }
   if (world.bad.has(world.source.a)) world.source.a = ++world.ids;
   if (!world.template.starts || world.template.life > 0) setTemplate(world, {});
-  replaceAll(world);
+  replaceBroken(world);
 }
 
-/** Somebody replaces the machines of a cluster in which none is alive. */
-function replaceAll(world: World): void {
+/**
+ * Somebody replaces machines whose kubelet cannot start with the file that it has, and adds one if
+ * none is alive.
+ */
+function replaceBroken(world: World): void {
+  for (const machine of world.machines.values()) {
+    const { isKubeletUp, disk } = machine;
+    const isLeft = !isKubeletUp && disk.journal?.change === undefined;
+    if (isLeft && breakageOf(world, machine, disk.file)) machine.goneAt ||= world.t + 1;
+  }
   if ([...world.machines.values()].every(({ isDead }) => isDead)) joinNew(world);
 }
 
@@ -183,7 +192,7 @@ export function play(plan: Plan, options: RunOptions = {}): Run {
   const isOver = () => world.t % 10 === 0 && missing(run, churns) === "";
   const each = () => {
     if (churns) churn(world, plan.churn, 0.5);
-    replaceAll(world);
+    replaceBroken(world);
   };
   const took = run.until(isOver, endSeconds(run), each);
   if (took === undefined && !needsPerson(run)) fail("end", missing(run, churns));

@@ -68,6 +68,8 @@ export type Change = {
   content: Content;
   attempt: number;
   isAsked: boolean;
+  /** A change is ended in the mode in which it began. */
+  mode: Mode;
   /** The content that comes back if the kubelet does not. */
   before: Content;
   tries: number;
@@ -291,7 +293,8 @@ export const isNotReady = ({ silentFor }: Machine): boolean => silentFor >= grac
 /** A new machine joins, or one returns with its old disk. */
 export function join(world: World, name: string, disk?: Disk): Machine {
   const uid = ++world.ids;
-  const isControlPlane = uid % 7 < 2;
+  const controlPlane = [...world.machines.values()].filter((machine) => machine.isControlPlane);
+  const isControlPlane = uid % 7 < 2 && controlPlane.length < 3;
   const { t } = world;
   const machine: Machine = {
     name,
@@ -337,7 +340,9 @@ export function join(world: World, name: string, disk?: Disk): Machine {
 export function removeNode(world: World, machine: Machine): void {
   log(world, () => `${machine.name} is deleted`);
   const { name, disk } = machine;
-  if (disk.journal !== undefined && chance(world, 0.5)) world.disks.push(structuredClone(disk));
+  // A machine whose file breaks its kubelet does not come back.
+  const canReturn = disk.journal !== undefined && !breakageOf(world, machine, disk.file);
+  if (canReturn && chance(world, 0.5)) world.disks.push(structuredClone(disk));
   world.nodes.set(world.t, name, undefined);
   world.machines.delete(name);
   world.leaving.add(name);

@@ -28,7 +28,7 @@ export type NodePullSecretSpec = Readonly<{
   revision: number;
   /** A salted digest of the revision's content. */
   digest: string;
-  /** When the controller asked, in seconds since 1970. A higher number asks again. */
+  /** When the controller asked, in seconds since 1970. Another number asks again. */
   attempt: number;
 }>;
 

@@ -79,13 +79,13 @@ test("H22, H23: uses every right, and is never refused", async () => {
   await until("the controller has created its object", () => condition(on, "Ready"));
   await steer(on, "100%");
   await plane.declare(on, content("one"));
-  await plane.untilRolledOut(on, 1);
+  await plane.untilRolledOut(on, await plane.untilPublished(on, content("one")));
   const image = (await on.api.get<V1DaemonSet>(paths.daemonSet))?.spec?.template.spec?.containers[0]
     ?.image;
   assert.equal(image, plane.agentImage);
   await kubelets.die("c");
   await plane.declare(on, content("two"));
-  await plane.untilRolledOut(on, 2);
+  await plane.untilRolledOut(on, await plane.untilPublished(on, content("two")));
   await kubelets.revive("c");
   await plane.clear(on);
   await controller.stop();
@@ -186,7 +186,7 @@ test("sends few requests while the API server is away in the middle of a rollout
   await using controller = plane.startController(kubeconfig);
   kubelets.starts.length = 0;
   await plane.declare(on, content("one"));
-  await until("the rollout has begun", () => kubelets.order(1).length > 0);
+  await until("the rollout has begun", () => kubelets.starts.length > 0);
   const lease = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases";
   const renewed = async () =>
     (await on.api.get<V1Lease>(`${lease}/global-pull-secret-controller`))?.spec?.renewTime;
@@ -219,7 +219,7 @@ longTest(
     await using controller = plane.startOnce(kubeconfig);
     kubelets.starts.length = 0;
     await plane.declare(on, content("one"));
-    await until("the rollout has begun", () => kubelets.order(1).length > 0);
+    await until("the rollout has begun", () => kubelets.starts.length > 0);
     proxy.shut();
     await until("the controller ends", () => controller.exited() !== undefined, {
       timeout: 30_000,
@@ -244,7 +244,7 @@ test("H6: delivers the next change within seconds after all connections of the i
   await steer(on, "100%");
   await using controller = plane.startController(kubeconfig);
   await plane.declare(on, content("one"));
-  await plane.untilRolledOut(on, 1);
+  await plane.untilRolledOut(on, await plane.untilPublished(on, content("one")));
   proxy.shut();
   proxy.open();
   const begun = performance.now();
@@ -265,7 +265,7 @@ test("recreates objects that were deleted while all connections were cut, once i
   await steer(on, "100%");
   await using controller = plane.startController(kubeconfig);
   await plane.declare(on, content("one"));
-  await plane.untilRolledOut(on, 1);
+  await plane.untilRolledOut(on, await plane.untilPublished(on, content("one")));
   const global = async () => (await on.api.get<V1Secret>(paths.global))?.metadata?.uid ?? "";
   const daemonSet = async () =>
     (await on.api.get<V1DaemonSet>(paths.daemonSet))?.metadata?.uid ?? "";
@@ -292,14 +292,14 @@ test("uses only its watches in a rollout, but requests the DaemonSet before it d
   await steer(on, "100%");
   await using controller = plane.startController(on.kubeconfig);
   await plane.declare(on, content("one"));
-  await plane.untilRolledOut(on, 1);
+  await plane.untilRolledOut(on, await plane.untilPublished(on, content("one")));
   const read = (since: string) =>
     plane
       .requests(on, since)
       .filter(({ verb, name }) => (verb === "get" || verb === "list") && name !== "");
   const rollout = new Date().toISOString();
   await plane.declare(on, content("two"));
-  await plane.untilRolledOut(on, 2);
+  await plane.untilRolledOut(on, await plane.untilPublished(on, content("two")));
   // After a write that conflicts with another client's write, the controller has to read the
   // object.
   const met = plane.requests(on, rollout).filter(({ code }) => code === 409);

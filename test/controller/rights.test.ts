@@ -57,6 +57,9 @@ const onlyGranted = "patch globalpullsecret.io/nodepullsecrets/status kube-syste
 const isAnswered = ({ code }: plane.Request) => code !== 403;
 const refusals = () => plane.allRequests(on).filter((request) => !isAnswered(request));
 
+/** The content with the original's entry. */
+const merged = (word: string) => document({ "o.example": "orig:1", "quay.io": `robot:${word}` });
+
 test("H22, H23: uses every right, and is never refused", async () => {
   const pod = { name: "controller-pod", namespace: "kube-system" };
   const containers = [{ name: "controller", image: plane.agentImage }];
@@ -79,13 +82,13 @@ test("H22, H23: uses every right, and is never refused", async () => {
   await until("the controller has created its object", () => condition(on, "Ready"));
   await steer(on, "100%");
   await plane.declare(on, content("one"));
-  await plane.untilRolledOut(on, await plane.untilPublished(on, content("one")));
+  await plane.untilRolledOut(on, await plane.untilPublished(on, merged("one")));
   const image = (await on.api.get<V1DaemonSet>(paths.daemonSet))?.spec?.template.spec?.containers[0]
     ?.image;
   assert.equal(image, plane.agentImage);
   await kubelets.die("c");
   await plane.declare(on, content("two"));
-  await plane.untilRolledOut(on, await plane.untilPublished(on, content("two")));
+  await plane.untilRolledOut(on, await plane.untilPublished(on, merged("two")));
   await kubelets.revive("c");
   await plane.clear(on);
   await controller.stop();
@@ -125,8 +128,7 @@ async function inTrouble(): Promise<void> {
     const flags = ["--original", "kube-system/pull-secret"];
     await using controller = plane.startController(on.kubeconfig, ...flags);
     await plane.declare(on, content("three"));
-    const merged = document({ "o.example": "orig:1", "quay.io": "robot:three" });
-    await plane.untilPublished(on, merged);
+    await plane.untilPublished(on, merged("three"));
     await controller.stop();
   }
   await plane.wipe(on);

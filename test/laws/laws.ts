@@ -132,6 +132,8 @@ export class Laws implements Observer {
   objectGone({ owner }: NodeObject): void {
     const { t, controller } = this.#world;
     const asked = this.truth.asked.get(owner);
+    // A person who deletes the object of a node that failed asks for another try.
+    if (asked?.goneAt === undefined) this.#restarts.delete(`${owner}/${asked?.revision}`);
     if (asked === undefined || asked.answeredAt !== undefined) return;
     const goneAt = asked.goneAt ?? t;
     const couldSee =
@@ -183,6 +185,7 @@ export class Laws implements Observer {
   }
 
   replaced(name: string, template: Template): void {
+    noteClock(this.#world, this.truth);
     const names = this.#replaced.get(template.id) ?? new Set();
     this.#replaced.set(template.id, names.add(name));
     if (template.starts && template.life !== 10) return;

@@ -143,7 +143,7 @@ function calmDown(world: World): void {
 function replaceBroken(world: World): void {
   for (const machine of world.machines.values()) {
     const { isKubeletUp, disk } = machine;
-    const isLeft = !isKubeletUp && disk.journal?.change === undefined;
+    const isLeft = !isKubeletUp && disk.journal?.change?.isRestoring !== false;
     if (isLeft && breakageOf(world, machine, disk.file)) machine.goneAt ||= world.t + 1;
   }
   if ([...world.machines.values()].every(({ isDead }) => isDead)) joinNew(world);

@@ -103,7 +103,9 @@ export class Seconds {
     let most = 0;
     for (const machine of machines.values()) {
       const change = machine.disk.journal?.change;
-      if (machine.isKubeletUp || machine.isDead || change?.isAsked !== true) continue;
+      if (machine.isKubeletUp || machine.isDead) continue;
+      // Any other kubelet is down by itself.
+      if (change?.isAsked !== true || change.tries === 0) continue;
       const asked = truth.asked.get(machine.uid);
       most = Math.max(most, truth.histories.get(change.revision)?.proved.size ?? 0);
       const isPunctual = asked !== undefined && this.#world.t - asked.at <= asked.usualSeconds;

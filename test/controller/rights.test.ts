@@ -40,7 +40,6 @@ const unnamed = [
   "create events kube-system/*",
   "create globalpullsecret.io/nodepullsecrets kube-system/*",
   "delete globalpullsecret.io/nodepullsecrets kube-system/*",
-  "get globalpullsecret.io/nodepullsecrets kube-system/*",
   "get pods kube-system/*",
   "list globalpullsecret.io/nodepullsecrets kube-system/*",
   "list nodes *",

@@ -33,8 +33,8 @@ import {
 export class Laws implements Observer {
   readonly truth: Truth;
   readonly #world: World;
-  /** How often an order has restarted a kubelet, by node and revision. */
-  readonly #restarts = new Map<string, number>();
+  /** How often orders of a revision have restarted a Node's kubelet, by the Node's uid. */
+  readonly #restarts = new Map<number, Readonly<{ revision: number; count: number }>>();
   /** The Nodes whose available agent was replaced by an agent of this template. */
   readonly #replaced = new Map<number, Set<string>>();
   /** How many NotReady Nodes were deleted. The update's budget was raised by one for each. */
@@ -129,11 +129,11 @@ export class Laws implements Observer {
   }
 
   /** Notices a node that vanished, Node and object, before a controller could see what it lost. */
-  objectGone({ owner }: NodeObject): void {
+  objectGone({ name, owner }: NodeObject): void {
+    // A new object begins anew: a person asks for another try, or the Node was registered again.
+    this.#restarts.delete(this.#world.machines.get(name)?.uid ?? owner);
     const { t, controller } = this.#world;
     const asked = this.truth.asked.get(owner);
-    // A person who deletes the object of a node that failed asks for another try.
-    if (asked?.goneAt === undefined) this.#restarts.delete(`${owner}/${asked?.revision}`);
     if (asked === undefined || asked.answeredAt !== undefined) return;
     const goneAt = asked.goneAt ?? t;
     const couldSee =
@@ -160,9 +160,10 @@ export class Laws implements Observer {
     if (!change.isAsked || change.tries > 1) return;
     // Another restart is due if another program has overwritten the file during the change.
     if (change.placedAt > change.beganAt) return;
-    const key = `${uid}/${change.revision}`;
-    const count = (this.#restarts.get(key) ?? 0) + 1;
-    this.#restarts.set(key, count);
+    const { revision } = change;
+    const last = this.#restarts.get(uid);
+    const count = last?.revision === revision ? last.count + 1 : 1;
+    this.#restarts.set(uid, { revision, count });
     const { retries = 0 } = this.truth.histories.get(change.revision) ?? {};
     if (count > 1 + this.#world.retries - retries)
       fail("restart", `${name} restarts its kubelet ${count} times for ${change.revision}`);

@@ -156,9 +156,10 @@ export class Seconds {
     for (const machine of isHeld ? [] : world.machines.values()) {
       const asked = this.#truth.asked.get(machine.uid);
       const isOfNewest = asked?.revision === secret.revision;
-      const isAnswered = asked === undefined || asked.answeredAt !== undefined;
+      const { order, report } = world.objects.get(machine.name) ?? {};
+      const isOpen = order !== undefined && order.attempt !== report?.attempt;
       const usual = Math.max(asked?.usualSeconds ?? 0, usualTime(world, secret.mode));
-      if (!isAnswered && t - asked.at <= usual + reactionSeconds) atWork += 1;
+      if (isOpen && t - (asked?.at ?? t) <= usual + reactionSeconds) atWork += 1;
       else if (!isOfNewest && this.#isAble(machine, secret)) waiting = machine.name;
     }
     if (this.#lasts(`delay of ${secret.revision}`, waiting !== "" && atWork === 0, 30))

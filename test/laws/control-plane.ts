@@ -20,7 +20,7 @@ import {
 } from "./world.ts";
 
 /** Seconds for which a pod must be Ready so that it counts as available. */
-export const minReadySeconds = 30;
+const minReadySeconds = 30;
 
 /** The DaemonSet controller makes at most so many requests a second. */
 const requestsPerSecond = 20;

@@ -156,7 +156,6 @@ export class Laws implements Observer {
   }
 
   restarts({ uid, name }: Machine, change: Change): void {
-    this.truth.restarts += 1;
     if (!change.isAsked || change.tries > 1) return;
     // Another restart is due if another program has overwritten the file during the change.
     if (change.placedAt > change.beganAt) return;

@@ -178,7 +178,7 @@ export function missing({ world, laws }: Run, churns = false): string {
 }
 
 /** Plays a plan. Throws LawBroken. Returns the run, which is over or waits rightly for a person. */
-export function play(plan: Plan, options: RunOptions = {}): Run {
+function play(plan: Plan, options: RunOptions = {}): Run {
   const run = new Run(plan, options);
   const { world } = run;
   const events = [...plan.events];
@@ -228,7 +228,7 @@ export function brokenLaw(plan: Plan, options: RunOptions = {}): LawBroken | und
 }
 
 /** The smallest plan that breaks the same law. */
-export function shrink(plan: Plan, { law }: LawBroken, options: RunOptions): Plan {
+function shrink(plan: Plan, { law }: LawBroken, options: RunOptions): Plan {
   const smaller = smallerPlans(plan).find((other) => brokenLaw(other, options)?.law === law);
   return smaller === undefined ? plan : shrink(smaller, new LawBroken(law, ""), options);
 }

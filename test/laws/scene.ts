@@ -6,7 +6,7 @@ import { defaultPolicy, type Plan } from "./schedules.ts";
 import { only, podOf, wantedContent, withoutRemoved, type Machine, type World } from "./world.ts";
 
 /** The default policy: a tenth of the nodes, and no failure. */
-export const policyFor = (nodes: number): Plan["policy"] => ({
+const policyFor = (nodes: number): Plan["policy"] => ({
   ...defaultPolicy,
   maxUnavailable: Math.ceil(nodes / 10),
 });

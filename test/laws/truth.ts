@@ -51,7 +51,7 @@ export function fail(law: Law, message: string): never {
 export const reactionSeconds = 15;
 
 /** The last order of a Node. */
-export type Asked = {
+type Asked = {
   revision: number;
   attempt: number;
   at: number;
@@ -108,9 +108,8 @@ export type Truth = {
   isReady: boolean;
   haltedBy: "failed" | "lost" | undefined;
   current: number;
-  /** For the tables. */
+  /** How often the controller has reported a halt that was not there before. */
   halts: number;
-  restarts: number;
 };
 
 export function newTruth(world: World): Truth {
@@ -133,7 +132,6 @@ export function newTruth(world: World): Truth {
     haltedBy: undefined,
     current: 0,
     halts: 0,
-    restarts: 0,
   };
 }
 

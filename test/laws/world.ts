@@ -140,7 +140,7 @@ export type Machine = {
 };
 
 /** A patch of a node's status that the network delays. */
-export type DelayedPatch = Readonly<{ at: number; name: string; uid: number; report: Report }>;
+type DelayedPatch = Readonly<{ at: number; name: string; uid: number; report: Report }>;
 
 /** A content that breaks the kubelets of so many percent of the machines. */
 export type Breakage = Readonly<{ isSilent: boolean; percent: number }>;
@@ -182,7 +182,7 @@ export type Observer = {
 };
 
 /** The controller's process. `id` rises with each start. Lags are in seconds, one for each watch. */
-export type Controller = {
+type Controller = {
   id: number;
   startsAt: number;
   /** The writes until the process is killed. Negative: it is not killed. */

@@ -21,7 +21,7 @@ import {
   unready,
 } from "./rig.ts";
 import { content } from "./plane.ts";
-import { untilCondition } from "./steer.ts";
+import { untilAvailable, untilCondition } from "./steer.ts";
 
 rig();
 
@@ -139,6 +139,16 @@ async function untilReplaced(before: readonly string[]): Promise<void> {
 
 const restarts = () => kubelets.model.nodes.map((node) => node.restarts.length);
 
+/**
+ * Rolls out the first content, and waits until the agents are available: the DaemonSet controller
+ * replaces pods that are not available whatever the budget.
+ */
+async function servedForLong(): Promise<number> {
+  const revision = await served(1);
+  await untilAvailable(on);
+  return revision;
+}
+
 /** Starts a controller with these flags, and stops the first one, which then releases the Lease. */
 async function replaceController(...flags: readonly string[]): Promise<void> {
   await start(1, ...flags);
@@ -147,7 +157,7 @@ async function replaceController(...flags: readonly string[]): Promise<void> {
 }
 
 test("upgrades the agents one after another, and restarts no kubelet", async () => {
-  const revision = await served(1);
+  const revision = await servedForLong();
   const [before, former] = [await uids(), restarts()];
   await replaceController("--agent-requests", "memory=33Mi");
   await untilReplaced(before);
@@ -156,7 +166,7 @@ test("upgrades the agents one after another, and restarts no kubelet", async () 
 });
 
 test("stops an upgrade at one pod if the new agent dies, and delivers content meanwhile", async () => {
-  await served(1);
+  await servedForLong();
   const [before, hashes] = [await uids(), new Set(podHashes())];
   kubelets.model.behaviour = (_, { hash }) => (hashes.has(hash) ? "ready" : "crashes");
   await replaceController("--agent-requests", "memory=33Mi");
@@ -175,6 +185,7 @@ test("removes a label and a node selector when the installer no longer sets them
   await deployed();
   const isLabelled = ({ metadata }: V1Pod) => metadata?.labels?.["team"] === "a";
   assert.ok((await plane.agents(on)).every(isLabelled));
+  await untilAvailable(on);
   const [before, former] = [await uids(), restarts()];
   await on.cluster.kubectl("annotate", ...account, `${label}-`);
   await replaceController("--agent-node-selector=");
@@ -196,7 +207,7 @@ test("removes a label and a node selector when the installer no longer sets them
 });
 
 test("lets kubectl rollout restart replace the pods, and restarts no kubelet", async () => {
-  await served(1);
+  await servedForLong();
   const [before, former] = [await uids(), restarts()];
   const daemonSet = "daemonset/global-pull-secret-syncer";
   await on.cluster.kubectl("rollout", "restart", daemonSet, "-n", "kube-system");

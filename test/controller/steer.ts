@@ -100,10 +100,7 @@ export async function untilCondition(
   );
 }
 
-/**
- * Waits until status counts every agent as available. This can be later than condition Ready,
- * because an agent's container proves a revision by its termination message and then starts again.
- */
+/** Waits until status counts every agent as available, which takes minReadySeconds. */
 export async function untilAvailable(on: On): Promise<void> {
   const counts = async () => (await statusOf(on)).nodes;
   await until(

@@ -55,7 +55,6 @@ async function start(...flags: readonly string[]): Promise<Named> {
 }
 
 const first = ["--original", "kube-system/pull-secret"];
-const second = ["--agent-requests", "memory=33Mi"];
 const content = (word: string) => document({ "a.example": `robot:${word}`, "quay.io": "robot:1" });
 const ours = (word: string) =>
   document({ "a.example": `robot:${word}`, "quay.io": "robot:1", "z.example": "original:1" });
@@ -71,7 +70,7 @@ const writes = (since: string) => plane.writes(on, since);
 async function pair(): Promise<[Named, Named]> {
   const leading = await start(...first);
   await until("the first leads", leading.leads);
-  const standby = await start(...second);
+  const standby = await start();
   await until(
     "the second stands by",
     async () => (await standby.readyz()).startsWith("200 standby: "),

@@ -1,6 +1,7 @@
 /** Connects the parts of the agent. Its decisions are in decide/decide.ts. */
 import { stopping } from "./report/stopping.ts";
 import { dirname, join } from "node:path";
+import manifest from "../package.json" with { type: "json" };
 import { asksForHelp } from "#contract/arguments.ts";
 import { exitCodes, nodeFiles } from "#contract/names.ts";
 import { act } from "./execute.ts";
@@ -16,7 +17,6 @@ import { Lock } from "./report/lock.ts";
 import { Loop } from "./loop.ts";
 import { openApi } from "./api/api.ts";
 import { Reports } from "./report/reports.ts";
-import { version } from "#contract/version.ts";
 import { codes, formatLine, fast, type Step } from "./facts/step.ts";
 import { bootTime, History } from "./observe/stopwatch.ts";
 import { sweepStore } from "./journal/store.ts";
@@ -62,7 +62,7 @@ async function serve(config: Config): Promise<number> {
   const reports = new Reports({
     api,
     mode: modeOf(config),
-    version,
+    version: manifest.version,
     kubeletStarted: async (unit) => {
       const { started } = await systemd.unit(unit);
       return Date.now() - (bootTime().monotonic - started);

@@ -4,14 +4,14 @@
  * the order.
  */
 import assert from "node:assert/strict";
-import type { Order } from "#contract/order.ts";
+import { type Order, belongsTo } from "#contract/order.ts";
 import { readDocument } from "./delivery/config-json/document.ts";
 import { foundOf } from "./delivery/config-json/plan.ts";
 import type { FoundFile } from "./delivery/delivery.ts";
 import type { Document, Mounted } from "./delivery/mount.ts";
 import type { Facts } from "./facts/facts.ts";
 import { notAsked, decide, facts as complete, unit } from "./facts/facts.fixture.ts";
-import { activeOrder, belongsTo, isEmpty, isVoid } from "./facts/order.ts";
+import { activeOrder, isEmpty, isVoid } from "./facts/order.ts";
 import { progress } from "./facts/kubelet-state.ts";
 import type { Step } from "./facts/step.ts";
 import { denied, type File, type Journal } from "./journal/journal.ts";

@@ -2,6 +2,7 @@
  * Finds the agent's next step: reads the node's files, calls `decide`, collects the facts that the
  * decision requests, and calls `decide` again. An idle agent asks only healthz.
  */
+import type { Named } from "#contract/order.ts";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { nodeFiles } from "#contract/names.ts";
@@ -11,13 +12,13 @@ import { decide } from "./decide/decide.ts";
 import { isFound, type Delivery, type NodeFile } from "./delivery/delivery.ts";
 import { namedUnit, isRunning, progress, unitOf } from "./facts/kubelet-state.ts";
 import { policyFor } from "./systemd/distributions.ts";
-import { type Facts, unasked } from "./facts/facts.ts";
+import { type Facts, type Observed, unasked } from "./facts/facts.ts";
 import { whyElsewhere, Readings } from "./observe/readings.ts";
 import { hasLeftovers } from "./journal/folder.ts";
 import { type Journal, type JournalReading, ownsNoAnswer } from "./journal/journal.ts";
 import { corruptName } from "./journal/store.ts";
 import type { Seen } from "./api/api.ts";
-import { activeOrder, type Named, orderFor } from "./facts/order.ts";
+import { activeOrder, orderFor } from "./facts/order.ts";
 import { askUnit } from "./observe/kubelet.ts";
 import type { Question, Step } from "./facts/step.ts";
 import type { Contents } from "./delivery/contents.ts";
@@ -36,13 +37,6 @@ export type Inputs = Readonly<{
   clock: () => number;
   history: History;
   delivery: Delivery;
-}>;
-
-/** The observations of the last round, for reports. */
-export type Observed = Readonly<{
-  journal: Journal | undefined;
-  /** The withdrawal in the Secret. */
-  release: Named | undefined;
 }>;
 
 export class Observer {

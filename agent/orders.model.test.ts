@@ -6,9 +6,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import type { Order, Result } from "#contract/order.ts";
+import { type Order, type Result, belongsTo } from "#contract/order.ts";
 import type { Document, Mounted } from "./delivery/mount.ts";
-import { belongsTo } from "./facts/order.ts";
+
 import type { Step } from "./facts/step.ts";
 import { authOf, documentOf, kubeletStates, words, FakeNode } from "./node.fixture.ts";
 

@@ -3,6 +3,7 @@
  * that failed before must wait, and what the journal records before the write. While the agent
  * cannot write the file, decides whether the agent restarts the kubelet.
  */
+import { belongsTo } from "#contract/order.ts";
 import {
   unitRecord,
   unitMissing,
@@ -12,7 +13,7 @@ import {
   unitOf,
 } from "../facts/kubelet-state.ts";
 import type { Facts } from "../facts/facts.ts";
-import { activeOrder, orderKey, belongsTo } from "../facts/order.ts";
+import { activeOrder, orderKey } from "../facts/order.ts";
 import {
   type File,
   restartsWithin,

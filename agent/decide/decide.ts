@@ -6,6 +6,7 @@
  * handle due restarts, the next rules handle config.json, and the last rules the mounted document.
  * Writing config.json is decided in change.ts. Everything after the write is a table in restart.ts.
  */
+import { belongsTo } from "#contract/order.ts";
 import {
   change,
   emptyAlone,
@@ -25,7 +26,7 @@ import { isIdle, type Journal, confirmed, type File } from "../journal/journal.t
 import type { Document, Mounted } from "../delivery/mount.ts";
 import { byTable, idleAs, isAwaitingReread } from "./restart.ts";
 import { type FoundFile, type Plan, isFound } from "../delivery/delivery.ts";
-import { activeOrder, belongsTo, documentToApply, isEmpty, isVoid } from "../facts/order.ts";
+import { activeOrder, documentToApply, isEmpty, isVoid } from "../facts/order.ts";
 import { removal } from "./removal.ts";
 import {
   type Answer,

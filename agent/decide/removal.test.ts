@@ -68,7 +68,11 @@ test("removes a registry that the newest content lacks, without an order, a pref
 test("restores what the removed entry had displaced", () => {
   const theirs = '{"auths":{"a.io":{"auth":"dTp0aGVpcnM="}}}';
   const { owned, file: written } = fileOf(theirs).plan(undefined, both, false);
-  const { end } = follow({ ...gone, journal: { ...journal, owned }, file: fileOf(textOf(written)) });
+  const { end } = follow({
+    ...gone,
+    journal: { ...journal, owned },
+    file: fileOf(textOf(written)),
+  });
   assert.ok(end.file.kind === "file");
   const { auths } = JSON.parse(textOf(end.file.now)) as { auths: Record<string, unknown> };
   assert.deepEqual(auths, { "a.io": { auth: "dTp0aGVpcnM=" }, "b.io": value });
@@ -80,8 +84,16 @@ test("removes nothing while a change is under way, or if the newest content is n
     ["restarting", { ...gone, journal: during(restarting) }, "restart GPS212 → restarting"],
     ["on probation", { ...gone, journal: during(settling), unit: renewed }, "wait GPS215"],
     ["it has all registries", { ...gone, newest: newest("a.io", "b.io") }, "nothing GPS200 Proved"],
-    ["the same revision", { ...gone, newest: { ...newest(), revision: 7 } }, "nothing GPS200 Proved"],
-    ["an older revision", { ...gone, newest: { ...newest(), revision: 6 } }, "nothing GPS200 Proved"],
+    [
+      "the same revision",
+      { ...gone, newest: { ...newest(), revision: 7 } },
+      "nothing GPS200 Proved",
+    ],
+    [
+      "an older revision",
+      { ...gone, newest: { ...newest(), revision: 6 } },
+      "nothing GPS200 Proved",
+    ],
     ["an invalid file", { ...gone, file: foreign("not JSON") }, "nothing GPS252"],
   ]);
 });
@@ -89,7 +101,11 @@ test("removes nothing while a change is under way, or if the newest content is n
 test("pauses between two writes, and continues with the journal if it was killed after the write", () => {
   check([
     ["another program keeps writing", { ...gone, writeIn: 500 }, "wait GPS226"],
-    ["killed after the write", { ...gone, file: fileOf('{"auths":{"b.io":{"auth":"dTpw"}}}') }, "record GPS226 → applied"],
+    [
+      "killed after the write",
+      { ...gone, file: fileOf('{"auths":{"b.io":{"auth":"dTpw"}}}') },
+      "record GPS226 → applied",
+    ],
   ]);
 });
 
@@ -100,7 +116,11 @@ test("removes the registry from the provider's answer in the same write", () => 
   for (const files of [providedBy(file, installed, "All"), afterProvider(file, installed)])
     for (const owned of [planned.owned, { entries: [], rest: [] }]) {
       const step = decide(
-        facts({ ...gone, file: files, journal: { ...journal, owned: { ...owned, answer: digestOf(answer) } } }),
+        facts({
+          ...gone,
+          file: files,
+          journal: { ...journal, owned: { ...owned, answer: digestOf(answer) } },
+        }),
       );
       assert.ok(step.action === "apply");
       assert.deepEqual(step.plan.first?.bytes, rest);

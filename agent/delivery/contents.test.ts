@@ -58,7 +58,12 @@ const rows: readonly (readonly [
   ["the order is ahead of the Secret", {}, { order: unpublished }, "other 7"],
   ["the Secret is ahead of the order", {}, { order: named(5, "x") }, "other 7"],
   ["the ordered content is not served any more", empty, { order: served }, "other 7"],
-  ["the order is ahead, and the node has served content", {}, { order: unpublished, kept: served }, "6"],
+  [
+    "the order is ahead, and the node has served content",
+    {},
+    { order: unpublished, kept: served },
+    "6",
+  ],
   ["nothing is ordered, and the node has the newest content", {}, { kept: newest }, "7"],
   ["nothing is ordered, and the node has other content", {}, { kept: named(5, "x") }, "other 7"],
   ["the node has no content", {}, {}, "6 served"],

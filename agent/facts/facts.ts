@@ -2,12 +2,18 @@
  * All facts for a decision. Facts that are `undefined` at the start of a round are collected only
  * if the decision requests them.
  */
+import type { Named, Order } from "#contract/order.ts";
 import type { Config } from "./config.ts";
-import type { JournalReading } from "../journal/journal.ts";
+import type { Journal, JournalReading } from "../journal/journal.ts";
 import type { Mounted, Newest } from "../delivery/mount.ts";
-import type { OrderReading } from "./order.ts";
 import type { NodeFile } from "../delivery/delivery.ts";
 import type { Unit } from "../systemd/unit.ts";
+
+/**
+ * The order that the node has to follow. `none`: nothing is asked, the last order is answered, or
+ * the node has newer content. `unknown`: the API server has not answered since this process began.
+ */
+export type OrderReading = Order | "none" | "unknown";
 
 /**
  * `notAsked`: with --restart Never, the agent does not ask systemd. `unknown`: systemd could not be
@@ -99,3 +105,10 @@ export const unasked = {
   healthy: undefined,
   stopwatch: { running: 0, healthy: 0, silent: 0, busy: 0 },
 } as const;
+
+/** The observations of the last round, for reports. */
+export type Observed = Readonly<{
+  journal: Journal | undefined;
+  /** The withdrawal in the Secret. */
+  release: Named | undefined;
+}>;

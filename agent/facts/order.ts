@@ -1,18 +1,9 @@
 /** The order of the node, and which documents and journals belong to it. Pure. */
-import { type Order, keyOf } from "#contract/order.ts";
+import { belongsTo, type Order, keyOf } from "#contract/order.ts";
 import type { Seen } from "../api/api.ts";
 import type { Document } from "../delivery/mount.ts";
 import type { Journal } from "../journal/journal.ts";
-import type { Facts } from "./facts.ts";
-
-/**
- * The order that the node has to follow. `none`: nothing is asked, the last order is answered, or
- * the node has newer content. `unknown`: the API server has not answered since this process began.
- */
-export type OrderReading = Order | "none" | "unknown";
-
-/** A revision with its digest, which together identify one content. */
-export type Named = Readonly<{ revision: number; digest?: string | undefined }>;
+import type { Facts, OrderReading } from "./facts.ts";
 
 /**
  * The order to follow, from the node's object and the journal. An order whose content was proved is
@@ -26,16 +17,6 @@ export function orderFor(own: Seen["own"], journal: Journal | undefined): OrderR
   const isLost = report?.result === "Proved" && revision < order.revision;
   const isAnswered = report?.attempt === order.attempt && !isLost;
   return isAnswered || order.revision < revision ? "none" : order;
-}
-
-/**
- * Whether both name the same content, by revision and digest. The revision alone is not enough:
- * after etcd is restored, or the product is installed again, the same number can return with other
- * content. A journal without a digest belongs to no order.
- */
-export function belongsTo(named: Named, other: Named | "none" | "unknown"): boolean {
-  if (typeof other === "string") return false;
-  return named.revision === other.revision && named.digest === other.digest;
 }
 
 /** The order to follow; undefined if there is none, or if it is unknown. */

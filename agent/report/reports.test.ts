@@ -5,7 +5,7 @@ import type { NewReport, Seen } from "../api/api.ts";
 import { idle, seven } from "../facts/facts.fixture.ts";
 import type { Step } from "../facts/step.ts";
 import type { Journal } from "../journal/journal.ts";
-import type { Observed } from "../observer.ts";
+import type { Observed } from "../facts/facts.ts";
 import { Reports } from "./reports.ts";
 
 const eight: Order = { revision: 8, digest: "eight's", attempt: seven.attempt + 1 };
@@ -67,7 +67,13 @@ const rows: readonly (readonly [
   ["the same, after a failure", seven, given(seven, "Failed"), proved, `Proved 7 ${attempt}`],
   ["content is in force without an order", undefined, undefined, proved, "Proved 7 0"],
   ["a newer order is not answered yet", eight, undefined, proved, undefined],
-  ["the same, and the content was proved", eight, given(seven, "Proved"), proved, `Proved 7 ${attempt}`],
+  [
+    "the same, and the content was proved",
+    eight,
+    given(seven, "Proved"),
+    proved,
+    `Proved 7 ${attempt}`,
+  ],
   ["the newer order failed", eight, given(eight, "Failed"), proved, undefined],
   ["the newer order was refused", eight, given(eight, "Refused"), proved, undefined],
   ["the object claims other content", eight, given(eight, "Proved"), proved, "Proved 7 0"],

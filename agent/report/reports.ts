@@ -2,13 +2,13 @@
  * Gives the node's reports. Each round hands over what is true now. The connection to the API
  * server sends it until it is accepted, and does not repeat what the object already has.
  */
-import { keyOf, type Report, type Result } from "#contract/order.ts";
+import { keyOf, type Report, type Result, belongsTo, type Named } from "#contract/order.ts";
 import type { PublishedMode } from "#contract/names.ts";
 import type { Api } from "../api/api.ts";
-import { belongsTo, type Named, orderFor } from "../facts/order.ts";
+import { orderFor } from "../facts/order.ts";
 import { codes, formatLine, soon, type Step, wait } from "../facts/step.ts";
 import type { Journal } from "../journal/journal.ts";
-import type { Observed } from "../observer.ts";
+import type { Observed } from "../facts/facts.ts";
 
 type Own = Exclude<ReturnType<Api["seen"]>["own"], string>;
 

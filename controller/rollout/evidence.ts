@@ -43,8 +43,7 @@ export type Evidence = Readonly<{
 }>;
 
 /** Seconds after which a node that has not answered is silent. */
-export const usualTime = ({ secret, policy }: Published): number =>
-  usualSeconds(secret.mode, policy.probation);
+export const usualTime = ({ policy }: Published): number => usualSeconds(policy.probation);
 
 /** Whether the node has its usual time now. If the clock was set back, that time is over as well. */
 const isInTime = (snapshot: Published, since: number): boolean =>

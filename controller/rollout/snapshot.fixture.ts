@@ -11,8 +11,8 @@ import {
 /** The time of the tests. The content was published ten seconds before. */
 export const now = 100_010;
 export const publishedAt = 100_000;
-/** In mode Restart and with a probation of 5 s. */
-export const usual = 165;
+/** With a probation of 5 s. */
+export const usual = 365;
 
 export const pod: PodFacts = {
   uid: "pod",

@@ -5,20 +5,28 @@ import type { Evidence, NodeEvidence, Published } from "./evidence.ts";
 import { waitReasonOf, type Circumstances } from "./waits.ts";
 
 /**
- * In modes that restart no kubelet, at most this many nodes are at work. 2,000 reports in one instant
- * delay other clients of the API server by seconds.
+ * In modes that restart no kubelet, nothing becomes unavailable. But 2,000 reports in one instant
+ * delay other clients of the API server by seconds, so at most this many nodes are asked in a second.
  */
-const mostWithoutRestart = 50;
+const mostInOneSecond = 50;
 
 /**
- * How many nodes are allowed to be at work. The first node goes alone, and each proof opens two more
- * places. `all` means no such limit.
+ * How many nodes are allowed to be at work. The first node goes alone. Each proof opens two more
+ * places up to `maxUnavailable`, or all places if no kubelet is restarted. `all` means no limit.
  */
 export function placesOf({ secret, policy }: Published, proved: number): number {
   const { maxUnavailable } = policy;
-  const most = secret.mode === "Restart" ? Number.POSITIVE_INFINITY : mostWithoutRestart;
-  if (maxUnavailable === "all") return most;
-  return Math.min(maxUnavailable, 1 + 2 * proved, most);
+  if (maxUnavailable === "all") return Number.POSITIVE_INFINITY;
+  if (secret.mode !== "Restart") return proved > 0 ? Number.POSITIVE_INFINITY : 1;
+  return Math.min(maxUnavailable, 1 + 2 * proved);
+}
+
+/** How many more nodes are allowed to be asked in this second. */
+function askableNow({ secret, now }: Published, nodes: readonly NodeEvidence[]): number {
+  if (secret.mode === "Restart") return Number.POSITIVE_INFINITY;
+  const second = Math.floor(now);
+  const isAskedNow = ({ node }: NodeEvidence) => node.object?.order?.attempt === second;
+  return Math.max(0, mostInOneSecond - nodes.filter(isAskedNow).length);
 }
 
 export type Window = Readonly<{
@@ -82,8 +90,12 @@ export function fillWindow(circumstances: Circumstances, { nodes, proved }: Evid
     else reasons.set(evidence, reason);
   }
   const asked: NodeFacts[] = [];
+  const most = askableNow(circumstances.snapshot, nodes);
   for (const candidate of candidates.toSorted(byPriority)) {
-    const reason = places.waitsForControlPlane(candidate) ?? places.waitsForPlace(candidate);
+    const reason =
+      places.waitsForControlPlane(candidate) ??
+      places.waitsForPlace(candidate) ??
+      (asked.length >= most ? "window" : undefined);
     reasons.set(candidate, reason ?? "atWork");
     if (reason !== undefined) continue;
     places.take(candidate);

@@ -92,3 +92,16 @@ function secondsOf(time: unknown): number | undefined {
   const milliseconds = typeof time === "string" ? Date.parse(time) : Number.NaN;
   return Number.isFinite(milliseconds) ? Math.floor(milliseconds / 1000) : undefined;
 }
+
+/** A revision with its digest, which together identify one content. */
+export type Named = Readonly<{ revision: number; digest?: string | undefined }>;
+
+/**
+ * Whether both name the same content, by revision and digest. The revision alone is not enough:
+ * after etcd is restored, or the product is installed again, the same number can return with other
+ * content. A journal without a digest belongs to no order.
+ */
+export function belongsTo(named: Named, other: Named | "none" | "unknown"): boolean {
+  if (typeof other === "string") return false;
+  return named.revision === other.revision && named.digest === other.digest;
+}

@@ -1,6 +1,4 @@
 /** The times on which the agent's waits and the controller's patience are based. */
-import type { PublishedMode } from "./names.ts";
-
 /**
  * Seconds after a rename until the kubelet must have read the new file by itself. The kubelet keeps
  * the content for 300 s after it has read the file. A read that began just before the rename can
@@ -24,12 +22,12 @@ export const spacingSeconds = 60;
 const spareSeconds = 60;
 
 /**
- * How many seconds a node usually needs from the order to its report. A node that needs longer is
- * silent: it gives its place back and delays no other node. Its report counts whenever it comes, so
- * this time need not cover the slowest node.
+ * How many seconds a node usually needs from the order to its report, in every mode: a unit that
+ * also contains a control plane is not restarted, so its kubelet rereads the file in mode Restart
+ * as well. A node that needs longer is silent: it gives its place back and delays no other node. Its
+ * report counts whenever it comes.
  */
-export function usualSeconds(mode: PublishedMode, probationSeconds: number): number {
-  const change =
-    mode === "Restart" ? restartAttempts * (answerSeconds + probationSeconds) : rereadSeconds;
-  return spareSeconds + change;
+export function usualSeconds(probationSeconds: number): number {
+  const restarts = restartAttempts * (answerSeconds + probationSeconds + spacingSeconds);
+  return spareSeconds + Math.max(rereadSeconds, restarts);
 }

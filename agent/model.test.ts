@@ -1,6 +1,6 @@
 /**
- * A fake node. Contents and withdrawals are ordered at random, orders disappear, and flags change. The
- * kubelet dies, hangs, falls silent or is restarted by others. The agent is killed, the disk is
+ * A fake node. Contents and withdrawals are ordered at random, orders disappear, and flags change.
+ * The kubelet dies, hangs, falls silent or is restarted by others. The agent is killed, the disk is
  * full, and another program damages config.json.
  */
 import assert from "node:assert/strict";

@@ -123,7 +123,7 @@ const slow: readonly (readonly [string, Partial<Node>])[] = [
 for (const [what, change] of slow)
   test(`proves in time on a node whose kubelet has to read config.json: ${what}`, () => {
     const { seconds } = node(change).pass(3600, "proved");
-    assert.ok(seconds >= rereadSeconds && seconds < usualSeconds("CredentialProvider", 5));
+    assert.ok(seconds >= rereadSeconds && seconds < usualSeconds(5));
   });
 
 const quick: readonly (readonly [string, Partial<Node>])[] = [

@@ -2,7 +2,6 @@
  * Finds the agent's next step: reads the node's files, calls `decide`, collects the facts that the
  * decision requests, and calls `decide` again. An idle agent asks only healthz.
  */
-import type { Named } from "#contract/order.ts";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { nodeFiles } from "#contract/names.ts";
@@ -15,7 +14,7 @@ import { policyFor } from "./systemd/distributions.ts";
 import { type Facts, type Observed, unasked } from "./facts/facts.ts";
 import { whyElsewhere, Readings } from "./observe/readings.ts";
 import { hasLeftovers } from "./journal/folder.ts";
-import { type Journal, type JournalReading, ownsNoAnswer } from "./journal/journal.ts";
+import { type JournalReading, ownsNoAnswer } from "./journal/journal.ts";
 import { corruptName } from "./journal/store.ts";
 import type { Seen } from "./api/api.ts";
 import { activeOrder, orderFor } from "./facts/order.ts";

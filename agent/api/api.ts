@@ -142,7 +142,7 @@ export function openApi(options: ApiOptions, timing: Partial<Timing> = {}): Api 
   const leaseStreak = streakOf("the Lease");
   return {
     seen: () => ({ secret, own }),
-    report: reporter.report,
+    report: (report) => reporter.report(report),
     async leaseRenewed() {
       try {
         const lease = await connection.call("GET", `${leases}/${node}`);

@@ -141,7 +141,7 @@ async function bytesOf(response: IncomingMessage): Promise<Buffer> {
 const lineEnd = 0x0a;
 
 /** The lines of a watch. A last line without an end was cut off, and is ignored. */
-async function* linesOf(response: IncomingMessage): AsyncGenerator<unknown> {
+async function* linesOf(response: IncomingMessage): AsyncGenerator {
   const gathered = new Gathered();
   for await (const chunk of response as AsyncIterable<Buffer>) {
     let from = 0;

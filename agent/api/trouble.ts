@@ -5,7 +5,9 @@ import { Refusal } from "./connection.ts";
 /** Kinds of the agents' catalogue. `objectless`: the node has no NodePullSecret. */
 export type TroubleKind = "apiSilent" | "apiUnauthorized" | "apiForbidden" | "objectless";
 
-/** `detail`: what was requested, and a status or an error of the system; never the server's text. */
+/**
+ * `detail`: what was requested, and a status or an error of the system; never the server's text.
+ */
 export type ApiTrouble = Readonly<{ kind: TroubleKind; detail: string }>;
 
 /**

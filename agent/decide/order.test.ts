@@ -63,7 +63,10 @@ test("places a file that another program overwrote during a change again, and ow
   for (const journal of [restarting, settling])
     for (const order of [seven, "none", "unknown"] as const) {
       const step = decide(facts({ ...overwritten, journal, order }));
-      assert.ok(step.action === "apply" && step.journal.matters, `${journal.phase} ${order}`);
+      assert.ok(
+        step.action === "apply" && step.journal.matters,
+        `${journal.phase} ${JSON.stringify(order)}`,
+      );
       const { journal: next } = step;
       const { action } = decide(facts({ ...overwritten, file: written, journal: next, order }));
       assert.equal(action, "restart");

@@ -142,8 +142,8 @@ export function idleAs(facts: Facts, journal: Journal, code: Code): Answer {
 }
 
 /**
- * In force while the kubelet answers. If no restart is due, we do not start a stopped kubelet, because
- * an administrator might have stopped it.
+ * In force while the kubelet answers. If no restart is due, we do not start a stopped kubelet,
+ * because an administrator might have stopped it.
  */
 function inForce(facts: Facts, code: Code): Answer {
   if (facts.healthy === undefined) return ask("healthz");
@@ -455,7 +455,7 @@ function awaitReread(facts: Facts, journal: Journal): Step {
  * Waits for the reread after the agent repaired a drift without a restart; undefined if there was
  * no such repair. A process that was started since the repair has read the file.
  */
-export function awaitRepaired(facts: Facts, journal: Journal): Answer | undefined {
+function awaitRepaired(facts: Facts, journal: Journal): Answer | undefined {
   if (journal.rereads === undefined) return undefined;
   if (facts.unit === undefined) return ask("kubelet");
   const { rereads, renamed, ...read } = journal;

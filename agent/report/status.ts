@@ -61,7 +61,8 @@ const minute = 60_000;
 /** Actions, not states. These are logged whenever the limit allows it, however often they occur. */
 const actions: ReadonlySet<Step["action"]> = new Set(["restart", "leave"]);
 /**
- * Steps that achieve something, or show that all is well. After such a step, a state that was logged earlier counts as new.
+ * Steps that achieve something, or show that all is well. After such a step, a state that was
+ * logged earlier counts as new.
  */
 const achievements: ReadonlySet<Step["action"]> = new Set([...actions, "nothing", "record"]);
 /** Lines that can be logged at once: three rollouts with a dozen lines each, and a few more. */

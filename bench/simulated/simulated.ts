@@ -140,8 +140,8 @@ export class Simulated implements Disposable {
   }
 
   /**
-   * Replaces the oldest node with a new one, `anHour` times per hour, until `signal` aborts. The old
-   * machines die as machines do: without a word.
+   * Replaces the oldest node with a new one, `anHour` times per hour, until `signal` aborts. The
+   * old machines die as machines do: without a word.
    */
   async replaceNodes(anHour: number, signal: AbortSignal): Promise<void> {
     const leaving: Promise<void>[] = [];

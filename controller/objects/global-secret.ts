@@ -17,6 +17,7 @@ import {
 import { fieldManager, ownerLabels } from "#kube/client/ownership.ts";
 import { owned } from "#kube/client/paths.ts";
 import { annotations } from "./annotations.ts";
+import { withoutTimes } from "./state.ts";
 
 /** Content with its revision. `salt`: empty if the key is malformed. */
 export type Numbered = RevisionContent & Readonly<{ revision: number; salt: Buffer }>;
@@ -196,15 +197,17 @@ export function globalSecret({ newest, mode, served, publishedAt }: Declared): V
 }
 
 /**
- * The part of a write of global-pull-secret that stays the same when the controller publishes the
- * same content again. It excludes revision, salt, time and served slot. With this part, `contested`
- * recognizes that another client keeps undoing the same publication, and limits the controller's
- * writes. If `contested` compared the whole write, each publication would count as new content, and
- * there would be no limit. Undefined for other objects, and for a write without data.
+ * The part of a write that stays the same when the controller publishes the same content again, or
+ * writes the same state again. It excludes revision, salt, times and served slot. With this part,
+ * `contested` recognizes that another client keeps undoing the same write, and limits the
+ * controller's writes. If `contested` compared the whole write, each would count as new content,
+ * and there would be no limit. Undefined for other objects, and for a write without data.
  */
 export function wantedOf(path: string, body: object): object | undefined {
   const { data } = body as V1Secret;
-  if (path !== owned.global || data === undefined) return undefined;
+  if (data === undefined) return undefined;
+  if (path === owned.state) return withoutTimes(data);
+  if (path !== owned.global) return undefined;
   const { revision: _, salt: __, ...newest } = newestKeys;
   return [...Object.values(newest), modeKey].map((key) => data[key]);
 }

@@ -4,6 +4,7 @@
  */
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
+import { fieldsOf } from "#contract/fields.ts";
 import { namespace, stateSecretName } from "#contract/names.ts";
 import { newborn, type Cluster } from "#kube/client/cluster.ts";
 import { ownerLabels, stateManager } from "#kube/client/ownership.ts";
@@ -102,6 +103,13 @@ export function stateSecret(state: RememberedState): V1Secret {
     type: "Opaque",
     data,
   };
+}
+
+/** The data of a write, without the times of publications, which differ in each write. */
+export function withoutTimes(data: Readonly<Record<string, string>>): object {
+  const { [keys.rollout]: rollout, ...others } = data;
+  const { published: _, ...lasting } = fieldsOf(json(decode(rollout)));
+  return { ...others, [keys.rollout]: lasting };
 }
 
 /** The source whose absence this key records. */

@@ -77,12 +77,13 @@ test("publishes other content or a withdrawal at once while another client undoe
   const undo = () =>
     other.apply(owned.global, edits.global, { manager: "other-operator", force: true });
   const step = (target: typeof firstContent) => world.step(target).catch(() => undefined);
+  const revisions = new Set<number | undefined>();
   for (let passed = 0; passed < 60; passed += 1) {
     await undo();
     await step(firstContent);
+    revisions.add(world.published?.revision);
   }
-  const contests = world.published?.revision ?? 0;
-  assert.ok(contests < 30, String(contests));
+  assert.ok(revisions.size < 30, String(revisions.size));
   await step(two);
   assert.equal(world.published?.document, two.document);
   await undo();

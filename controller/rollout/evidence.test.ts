@@ -323,7 +323,7 @@ test("asks failed, silent and refused nodes again after a retry, in one decision
   );
   assert.deepEqual(asked, [
     ["failed", true],
-    ["silent", true],
     ["refused", true],
+    ["silent", true],
   ]);
 });

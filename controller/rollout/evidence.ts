@@ -21,7 +21,8 @@ export type Published = Snapshot & Readonly<{ secret: SecretFacts }>;
 
 /**
  * - `current`: the node has the newest content, or has confirmed the release.
- * - `unasked`: the node was not asked for the newest content since the publication or the last retry.
+ * - `unasked`: the node was not asked for the newest content since the publication or the last
+ *   retry.
  * - `atWork`, `silent`: it has not answered, and its usual time has not passed, or has passed.
  * - `failed`, `refused`: it has answered.
  */
@@ -45,7 +46,9 @@ export type Evidence = Readonly<{
 /** Seconds after which a node that has not answered is silent. */
 export const usualTime = ({ policy }: Published): number => usualSeconds(policy.probation);
 
-/** Whether the node has its usual time now. If the clock was set back, that time is over as well. */
+/**
+ * Whether the node has its usual time now. If the clock was set back, that time is over as well.
+ */
 const isInTime = (snapshot: Published, since: number): boolean =>
   Math.abs(snapshot.now - since) <= usualTime(snapshot);
 

@@ -69,7 +69,9 @@ export type StateFacts = Readonly<{
   since: number;
   /** A node has proved the revision. */
   proved: boolean;
-  /** Nodes that were asked before any node had proved the revision, recorded before they were asked. */
+  /**
+   * Nodes that were asked before any node had proved the revision, recorded before they were asked.
+   */
   asked: readonly string[];
   /** Nodes whose agents reported that the revision failed. */
   failed: readonly string[];

@@ -32,7 +32,9 @@ export class Guard {
     return this.#isGuarded;
   }
 
-  /** Seconds until the next read. Infinite while the policy is in force: each run reads it again. */
+  /**
+   * Seconds until the next read. Infinite while the policy is in force: each run reads it again.
+   */
   again(now: number): number {
     return this.#isGuarded ? Number.POSITIVE_INFINITY : Math.max(0, this.#until - now);
   }

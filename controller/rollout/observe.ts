@@ -160,7 +160,9 @@ function templateFacts(
   };
 }
 
-/** How many pods a rolling update replaces at a time. If someone wrote another form, that is drift. */
+/**
+ * How many pods a rolling update replaces at a time. If someone wrote another form, that is drift.
+ */
 export function maxUnavailableOf({ spec }: V1DaemonSet): number {
   const { maxUnavailable } = spec?.updateStrategy?.rollingUpdate ?? {};
   return typeof maxUnavailable === "number" ? maxUnavailable : 1;

@@ -1,4 +1,6 @@
-/** When newer content is published, under which revision and mode, and when it is promoted. Pure. */
+/**
+ * When newer content is published, under which revision and mode, and when it is promoted. Pure.
+ */
 import type { PublishedMode } from "#contract/names.ts";
 import { mostRevision } from "#contract/order.ts";
 import { burst, burstSeconds, type Action, type Snapshot, type View } from "./facts.ts";

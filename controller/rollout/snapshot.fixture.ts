@@ -1,4 +1,6 @@
-/** Snapshots for the tests of the decision. Content 100 was just published, and nothing is served. */
+/**
+ * Snapshots for the tests of the decision. Content 100 was just published, and nothing is served.
+ */
 import type { Order, Report, Result } from "#contract/order.ts";
 import {
   stateOf,

@@ -167,8 +167,8 @@ class Step {
   }
 
   /**
-   * Whether the rollout of this revision ended since the last step. False in the first step, because
-   * the rollout might have ended long before.
+   * Whether the rollout of this revision ended since the last step. False in the first step,
+   * because the rollout might have ended long before.
    */
   #noteEnd(revision: number): boolean {
     const { ended } = this.#context;

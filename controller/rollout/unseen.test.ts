@@ -1,4 +1,6 @@
-/** Steps of a rollout while the controller cannot see the pods, the NodePullSecrets or the Nodes. */
+/**
+ * Steps of a rollout while the controller cannot see the pods, the NodePullSecrets or the Nodes.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { WantedContent } from "#controller/sources/accept.ts";

@@ -6,7 +6,8 @@ import { waitReasonOf, type Circumstances } from "./waits.ts";
 
 /**
  * In modes that restart no kubelet, nothing becomes unavailable. But 2,000 reports in one instant
- * delay other clients of the API server by seconds, so at most this many nodes are asked in a second.
+ * delay other clients of the API server by seconds, so at most this many nodes are asked in a
+ * second.
  */
 const mostInOneSecond = 50;
 
@@ -41,13 +42,15 @@ export type Window = Readonly<{
 /** The places, while candidates take them one after the other. */
 class Places {
   readonly #most: number;
+  readonly #restarts: boolean;
   /** Nodes at work for any content, and for the newest content only. */
   taken = 0;
   #newest = 0;
   #controlPlane = 0;
 
-  constructor(most: number, nodes: readonly NodeEvidence[]) {
-    this.#most = most;
+  constructor(snapshot: Published, { nodes, proved }: Evidence) {
+    this.#most = placesOf(snapshot, proved);
+    this.#restarts = snapshot.secret.mode === "Restart";
     for (const { node, verdict, isAtWork } of nodes) {
       if (!isAtWork) continue;
       this.taken += 1;
@@ -58,7 +61,7 @@ class Places {
 
   /** The API must stay reachable, so control-plane nodes restart their kubelets one at a time. */
   waitsForControlPlane({ node, isAtWork }: NodeEvidence): WaitReason | undefined {
-    if (!node.isControlPlane) return undefined;
+    if (!node.isControlPlane || !this.#restarts) return undefined;
     return this.#controlPlane > Number(isAtWork) ? "controlPlane" : undefined;
   }
 
@@ -79,18 +82,20 @@ class Places {
 }
 
 /** Chooses the nodes to ask, and gives every other node its reason to wait. */
-export function fillWindow(circumstances: Circumstances, { nodes, proved }: Evidence): Window {
-  const places = new Places(placesOf(circumstances.snapshot, proved), nodes);
+export function fillWindow(circumstances: Circumstances, evidence: Evidence): Window {
+  const { snapshot } = circumstances;
+  const { nodes } = evidence;
+  const places = new Places(snapshot, evidence);
   const reasons = new Map<NodeEvidence, WaitReason>();
   const candidates: NodeEvidence[] = [];
-  for (const evidence of nodes) {
-    if (evidence.verdict === "current") continue;
-    const reason = waitReasonOf(evidence, circumstances);
-    if (reason === undefined) candidates.push(evidence);
-    else reasons.set(evidence, reason);
+  for (const node of nodes) {
+    if (node.verdict === "current") continue;
+    const reason = waitReasonOf(node, circumstances);
+    if (reason === undefined) candidates.push(node);
+    else reasons.set(node, reason);
   }
   const asked: NodeFacts[] = [];
-  const most = askableNow(circumstances.snapshot, nodes);
+  const most = askableNow(snapshot, nodes);
   for (const candidate of candidates.toSorted(byPriority)) {
     const reason =
       places.waitsForControlPlane(candidate) ??
@@ -106,8 +111,8 @@ export function fillWindow(circumstances: Circumstances, { nodes, proved }: Evid
 
 /**
  * Ready nodes first, then those whose agents have run longest: they are the least likely to die.
- * Nodes that refused their last order or have not answered it come last, so that they delay no other
- * node.
+ * Nodes that refused their last order or have not answered it come last, so that they delay no
+ * other node.
  */
 const byPriority = (first: NodeEvidence, other: NodeEvidence): number =>
   rankOf(first) - rankOf(other) ||
@@ -119,8 +124,8 @@ function rankOf({ node: { pod, object }, verdict }: NodeEvidence): number {
 }
 
 /**
- * The next order of a node. Its attempt is the time, so an order carries its own time also after the
- * API server's clock was set back. Two orders in one second differ by 1.
+ * The next order of a node. Its attempt is the time, so an order carries its own time also after
+ * the API server's clock was set back. Two orders in one second differ by 1.
  */
 export function orderFor({ secret, state, now }: Published, { object }: NodeFacts): Order {
   const { revision, digest } = secret;

@@ -63,8 +63,8 @@ export const podlessSeconds = 60;
 /**
  * Returns a function that gets the number of nodes without an agent's pod. It returns that number
  * if it has not fallen for `podlessSeconds`. A DaemonSet has no condition for pods that cannot be
- * created (Pod Security, a quota, a webhook), and the reason is in the DaemonSet's Events, which the
- * controller has no right to read.
+ * created (Pod Security, a quota, a webhook), and the reason is in the DaemonSet's Events, which
+ * the controller has no right to read.
  */
 export function missingPodsClock(now: () => Date): (podless: number) => number | undefined {
   let [since, last] = [0, 0];

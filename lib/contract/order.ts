@@ -26,16 +26,17 @@ export type Order = Readonly<{
   /** Salted digest of the content. */
   digest: string;
   /**
-   * When the controller asked, in seconds since 1970 by the API server's clock. It is raised by 1 if
-   * the same node is asked twice in a second, so it also distinguishes two orders of the same
+   * When the controller asked, in seconds since 1970 by the API server's clock. It is raised by 1
+   * if the same node is asked twice in a second, so it also distinguishes two orders of the same
    * content. 0: the node was never asked.
    */
   attempt: number;
 }>;
 
 /**
- * `Proved`: the content is in force and the kubelet runs with it. `Failed`: the kubelet did not come
- * back with it, and the former content is restored. `Refused`: nothing on the node was touched.
+ * `Proved`: the content is in force and the kubelet runs with it. `Failed`: the kubelet did not
+ * come back with it, and the former content is restored. `Refused`: nothing on the node was
+ * touched.
  * `Removed`: everything of ours has left the node.
  */
 export const results = ["Proved", "Failed", "Refused", "Removed"] as const;
@@ -52,7 +53,9 @@ export type Report = Order &
     mode: PublishedMode;
     /** The agent's version. */
     version: string;
-    /** Seconds since 1970: when the agent first gave this result with this code for this content. */
+    /**
+     * Seconds since 1970: when the agent first gave this result with this code for this content.
+     */
     since: number;
     /** Seconds since 1970: when the agent gave this report. */
     time: number;
@@ -62,7 +65,9 @@ export type Report = Order &
 export const keyOf = ({ revision, digest, attempt }: Order): string =>
   `${revision}/${digest}/${attempt}`;
 
-/** Parses `spec` of a NodePullSecret. Undefined if a part has another form, or nothing was asked. */
+/**
+ * Parses `spec` of a NodePullSecret. Undefined if a part has another form, or nothing was asked.
+ */
 export function readOrder(spec: unknown): Order | undefined {
   const { revision, digest, attempt } = (spec ?? {}) as Partial<Record<keyof Order, unknown>>;
   if (!isRevision(revision) || !isRevision(attempt) || attempt === 0) return undefined;

@@ -24,8 +24,8 @@ const spareSeconds = 60;
 /**
  * How many seconds a node usually needs from the order to its report, in every mode: a unit that
  * also contains a control plane is not restarted, so its kubelet rereads the file in mode Restart
- * as well. A node that needs longer is silent: it gives its place back and delays no other node. Its
- * report counts whenever it comes.
+ * as well. A node that needs longer is silent: it gives its place back and delays no other node.
+ * Its report counts whenever it comes.
  */
 export function usualSeconds(probationSeconds: number): number {
   const restarts = restartAttempts * (answerSeconds + probationSeconds + spacingSeconds);

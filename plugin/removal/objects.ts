@@ -61,8 +61,8 @@ const definitionOf = (plural: string) =>
 export const definition = definitionOf("globalpullsecrets");
 
 /**
- * The objects in the order of deletion, before the CRD of GlobalPullSecret. Programs come first, so that they do not
- * create objects again.
+ * The objects in the order of deletion, before the CRD of GlobalPullSecret. Programs come first, so
+ * that they do not create objects again.
  */
 export const installation: readonly InstalledObject[] = [
   namespaced("PodDisruptionBudget", controller, "apis/policy/v1", "poddisruptionbudgets"),

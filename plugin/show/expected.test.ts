@@ -19,11 +19,11 @@ const rows: readonly Row[] = [
   [37, 0, { rollout: { maxUnavailable: "100%" } }, 9],
   [37, 1, { rollout: { maxUnavailable: 12 } }, 36],
   [4, 0, { rollout: { probation: "1m30s" } }, 376],
-  [4, 0, { delivery: { mode: "Reread" } }, 1220],
-  [4, 1, { delivery: { mode: "Reread" } }, 915],
-  [120, 0, { delivery: { mode: "Reread" }, rollout: { maxUnavailable: "100%" } }, 915],
+  [4, 0, { delivery: { mode: "Reread" } }, 610],
+  [4, 1, { delivery: { mode: "Reread" } }, 305],
+  [120, 0, { delivery: { mode: "Reread" } }, 612],
   [3, 4, {}, 0],
-  [4, 1, { delivery: { mode: "CredentialProvider" } }, 9],
+  [4, 1, { delivery: { mode: "CredentialProvider" } }, 3],
 ];
 for (const [desired, updated, spec, seconds] of rows)
   test(`expects ${seconds} more seconds if ${updated} of ${desired} nodes are updated, with ${JSON.stringify(spec)}`, () => {

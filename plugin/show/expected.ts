@@ -19,8 +19,8 @@ const rereadSeconds = 305;
  */
 const providerSeconds = 3;
 
-/** How many nodes are at work at most in the modes without restarts. */
-const mostWithoutRestart = 50;
+/** How many nodes are asked in one second in the modes without restarts. */
+const mostInOneSecond = 50;
 
 /** The defaults of spec.rollout. */
 const defaults = { maxUnavailable: "10%", probation: "5s" } as const;
@@ -40,21 +40,18 @@ type Steps = Readonly<{
   nodes: number;
   /** How many nodes already have the content. */
   updated?: number;
-  /** How many nodes are at work at most, whatever `maxUnavailable` allows. */
-  most?: number;
 }>;
 
 /**
- * The number of steps of a rollout until `some` nodes have the content. One node changes first, then
- * three, then nine and so on, except with `100%`.
+ * The number of steps of a rollout until `some` nodes have the content. One node changes first,
+ * then three, then nine and so on, except with `100%`.
  */
 export function stepsFor(some: number, limits: Steps): number {
-  const { maxUnavailable, nodes, updated = 0, most = Number.POSITIVE_INFINITY } = limits;
+  const { maxUnavailable, nodes, updated = 0 } = limits;
   const isAll = maxUnavailable === "100%";
   let steps = 0;
   for (let done = updated; done < some; steps += 1) {
-    const places = isAll ? some : Math.min(atOnce(nodes, maxUnavailable), 1 + 2 * done);
-    done += Math.min(places, most);
+    done += isAll ? some : Math.min(atOnce(nodes, maxUnavailable), 1 + 2 * done);
   }
   return steps;
 }
@@ -72,7 +69,9 @@ export function expectedSeconds({ spec, status }: GlobalPullSecret): number | un
   const limits = { maxUnavailable, nodes: desired, updated };
   if (mode === "Restart") return stepsFor(desired, limits) * stepSeconds(probation);
   const seconds = mode === "Reread" ? rereadSeconds : providerSeconds;
-  return stepsFor(desired, { ...limits, most: mostWithoutRestart }) * seconds;
+  // One node goes first, then all others.
+  const steps = updated === 0 && desired > 1 ? 2 : 1;
+  return desired === updated ? 0 : steps * seconds + Math.floor(desired / mostInOneSecond);
 }
 
 /** The seconds of a duration: 90 for `1m30s`. */

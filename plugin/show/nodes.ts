@@ -6,7 +6,7 @@ import type { V1Pod } from "@kubernetes/client-node";
 import type { GlobalPullSecret, NodeFailure } from "#api/global-pull-secret.ts";
 import type { NodePullSecret } from "#api/node-pull-secret.ts";
 import type { ReconcilingReason, WaitWord } from "#api/reasons.ts";
-import { agentContainer, publishedMode } from "#contract/names.ts";
+import { agentContainer } from "#contract/names.ts";
 import { catalogue } from "#contract/node-codes.ts";
 import { usualSeconds } from "#contract/times.ts";
 import { conditionOf } from "#kube/conditions.ts";
@@ -129,10 +129,8 @@ const withdrawing: ReadonlySet<string> = new Set<ReconcilingReason | "NodesAwait
 ]);
 
 function usualTime(global: GlobalPullSecret | undefined): number {
-  const { mode = "Restart", credentialProvider } = global?.spec?.delivery ?? {};
-  const { scope = "All" } = credentialProvider ?? {};
   const probation = stepSeconds(global?.spec?.rollout?.probation) - restartSeconds;
-  return usualSeconds(publishedMode({ mode, scope }), probation);
+  return usualSeconds(probation);
 }
 
 /**

@@ -453,7 +453,7 @@ describe("the policies if other clients write too", () => {
     assert.equal(await refusal(apply(path, body)), "");
     // The policy has set this label, but the account itself may still not set it.
     await cluster.kubectl("delete", "mutatingadmissionpolicies", "stamp-secrets");
-    const metadata = { ...(body as KubernetesObject).metadata, labels: { stamp: "t" } };
+    const metadata = { ...body.metadata, labels: { stamp: "t" } };
     await until(
       "the key is denied",
       async () => (await refusal(apply(path, { ...body, metadata }))) !== "",

@@ -1,6 +1,6 @@
 /**
- * Rollouts with nodes that fail, are unfit, frozen or unreachable, or cannot start the agent, with the real
- * DaemonSet controller and simulated kubelets.
+ * Rollouts with nodes that fail, are unfit, frozen or unreachable, or cannot start the agent, with
+ * the real DaemonSet controller and simulated kubelets.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";

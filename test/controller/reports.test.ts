@@ -1,6 +1,7 @@
 /**
  * The policy `global-pull-secret-nodes` on a real API server: a report can come only from an agent
- * on the node that it is about. It is part of the proof (docs/inside/decisions/admission-bounds.md).
+ * on the node that it is about. It is part of the proof
+ * (docs/inside/decisions/admission-bounds.md).
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";

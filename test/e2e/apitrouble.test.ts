@@ -44,9 +44,9 @@ test("rolls out each change once when etcd restarts and other clients write the 
       how,
     );
   };
-  // Writes each object many times a second, so that the last write is newer than what the controller
-  // has read. Then the controller's next patch of this object conflicts (409). A request fails while
-  // etcd is away.
+  // Writes each object many times a second, so that the last write is newer than what the
+  // controller has read. Then the controller's next patch of this object conflicts (409). A request
+  // fails while etcd is away.
   const somebody = async () => {
     while (!over.signal.aborted && !conflict()) {
       for (let round = 0; round < 20; round += 1)

@@ -186,8 +186,8 @@ test("in scope Annotated, serves only pods whose ServiceAccount has the annotati
     },
     { apiVersion, kind, metadata: { ...metadata, name: "may-not" } },
   );
-  // Replaces the agents' pods, because the controller asks a new pod at once. The nodes have refused
-  // the content, so the controller would ask the old pods only after ten minutes.
+  // Replaces the agents' pods, because the controller asks a new pod at once. The nodes have
+  // refused the content, so the controller would ask the old pods only after ten minutes.
   await cluster.kubectl("rollout", "restart", `daemonset/${agentName}`, "-n", "kube-system");
   await product.untilServed(cluster);
   await arePulled("may");

@@ -214,7 +214,9 @@ function take(world: World, machine: Machine): void {
   begin(world, machine, { ...part, isAsked: false });
 }
 
-/** Patches the status of the node's object if it differs. A patch can be refused, lost or delayed. */
+/**
+ * Patches the status of the node's object if it differs. A patch can be refused, lost or delayed.
+ */
 function sendReport(world: World, machine: Machine): void {
   const { object } = machine;
   const { report } = machine.disk;

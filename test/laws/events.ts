@@ -193,7 +193,7 @@ export function applyEvent(world: World, { kind, who, n }: Event): void {
   const machine = machines[who % machines.length];
   if (machine === undefined || (machines.length === 1 && needsSpare.has(kind))) return;
   log(world, () => `event: ${kind} ${machine.name} ${n}`);
-  (apply[kind] as Apply)(world, machine, n);
+  apply[kind](world, machine, n);
 }
 
 /**

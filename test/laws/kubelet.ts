@@ -1,4 +1,6 @@
-/** A machine's kubelet: it restarts, runs the agent's pod, mounts the Secret, and reports the pod. */
+/**
+ * A machine's kubelet: it restarts, runs the agent's pod, mounts the Secret, and reports the pod.
+ */
 import {
   between,
   breakageOf,

@@ -107,7 +107,7 @@ export class Laws implements Observer {
       revision,
       attempt,
       at: t,
-      usualSeconds: usualTime(world, world.secrets.get(only)?.mode ?? "Restart"),
+      usualSeconds: usualTime(world),
       answeredAt: undefined,
       goneAt: undefined,
     });

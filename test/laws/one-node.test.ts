@@ -31,7 +31,7 @@ for (const [trouble, apply] of Object.entries(troubles)) {
     const first = firstAsked(run, edit);
     apply(first, run.world);
     const took = untilAllHaveIt(run, [first]);
-    const most = usually + usualTime(run.world, "Restart") + reactionSeconds;
+    const most = usually + usualTime(run.world) + reactionSeconds;
     assert.ok(took <= most, `${took} s instead of ${usually} s`);
     assert.equal(run.laws.truth.halts, 0);
   });
@@ -46,7 +46,7 @@ for (const [trouble, apply] of Object.entries(troubles)) {
     const isPublished = () => world.secrets.get(only)?.content === wantedContent(world);
     assert.ok((run.until(isPublished, 5) ?? Infinity) <= 2);
     const took = untilAllHaveIt(run, [first]);
-    const most = usually + usualTime(world, "Restart") + reactionSeconds;
+    const most = usually + usualTime(world) + reactionSeconds;
     assert.ok(took <= most, `${took} s instead of ${usually} s`);
   });
 

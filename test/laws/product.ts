@@ -251,7 +251,9 @@ export class Product {
     for (const action of decision.actions) this.#execute(action, read, versions);
   }
 
-  /** A write that depends on the version that was read. A controller can be killed at each write. */
+  /**
+   * A write that depends on the version that was read. A controller can be killed at each write.
+   */
   #write(live: number | undefined, read: number | undefined, change: () => void): void {
     const { controller, t } = this.#world;
     if (controller.writesLeft === 0 && !controller.killsAfterWrite) throw new Killed();

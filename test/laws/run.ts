@@ -26,7 +26,8 @@ import {
 /**
  * Everything must end within so many seconds after the world has calmed down. The longest waits are
  * those of a withdrawal, and of a node that has refused. In the worst case the nodes follow one
- * after the other. After a jump of the clock, everything that waits for a time waits so much longer.
+ * after the other. After a jump of the clock, everything that waits for a time waits so much
+ * longer.
  */
 function endSeconds({ world, laws }: Run): number {
   const perNode = world.template.mode === "Reread" ? 320 : 15;
@@ -104,7 +105,9 @@ export class Run {
     world.t += 1;
   }
 
-  /** Runs until `isOver`, at most for `seconds`. Returns how long it took, undefined if too long. */
+  /**
+   * Runs until `isOver`, at most for `seconds`. Returns how long it took, undefined if too long.
+   */
   until(isOver: () => boolean, seconds: number, each?: () => void): number | undefined {
     const from = this.world.t;
     for (; this.world.t - from <= seconds; this.tick()) {

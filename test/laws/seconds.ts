@@ -158,7 +158,7 @@ export class Seconds {
       const isOfNewest = asked?.revision === secret.revision;
       const { order, report } = world.objects.get(machine.name) ?? {};
       const isOpen = order !== undefined && order.attempt !== report?.attempt;
-      const usual = Math.max(asked?.usualSeconds ?? 0, usualTime(world, secret.mode));
+      const usual = Math.max(asked?.usualSeconds ?? 0, usualTime(world));
       if (isOpen && t - (asked?.at ?? t) <= usual + reactionSeconds) atWork += 1;
       else if (!isOfNewest && this.#isAble(machine, secret)) waiting = machine.name;
     }

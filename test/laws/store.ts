@@ -1,7 +1,7 @@
 /**
- * The objects of an API server. An object is never changed, only replaced, so a reader keeps what it
- * has read. A store remembers its last changes, so it can also show what a server that lags behind
- * would answer.
+ * The objects of an API server. An object is never changed, only replaced, so a reader keeps what
+ * it has read. A store remembers its last changes, so it can also show what a server that lags
+ * behind would answer.
  */
 
 /** For how many seconds a store remembers its changes. No server lags behind longer. */
@@ -19,7 +19,10 @@ export class Store<T> {
     return this.live.get(key);
   }
 
-  /** Replaces an object, or deletes it if `value` is undefined. `writer`: 0, or the controller's process. */
+  /**
+   * Replaces an object, or deletes it if `value` is undefined. `writer`: 0, or the controller's
+   * process.
+   */
   set(time: number, key: string, value: T | undefined, writer = 0): void {
     this.#changes.push({ time, key, before: this.live.get(key), writer });
     if (this.#changes.length > 64) this.#forget(time);

@@ -47,7 +47,9 @@ export function fail(law: Law, message: string): never {
   throw new LawBroken(law, message);
 }
 
-/** Seconds that the controller, an agent or a watch may need until it has seen and done something. */
+/**
+ * Seconds that the controller, an agent or a watch may need until it has seen and done something.
+ */
 export const reactionSeconds = 15;
 
 /** The last order of a Node. */
@@ -157,8 +159,8 @@ export const placesOf = (truth: Truth, proved: number): number =>
 export const guardOf = (proved: number): number => (proved === 0 ? 1 : 2 + Math.floor(proved / 10));
 
 /** A node's usual time from the order to the report. */
-export function usualTime({ policy }: World, mode: Secret["mode"]): number {
-  return mode === "Restart" ? 60 + 3 * (30 + policy.probation) : 365;
+export function usualTime({ policy }: World): number {
+  return 60 + Math.max(305, 3 * (30 + policy.probation + 60));
 }
 
 /** The Nodes that did not answer an order of this revision in time, or have just answered it. */

@@ -153,7 +153,9 @@ export type Policy = {
   probation: number;
 };
 
-/** When the cloud deletes the Node of a dead machine: after 5 to 15 s, after 2 to 10 min, or never. */
+/**
+ * When the cloud deletes the Node of a dead machine: after 5 to 15 s, after 2 to 10 min, or never.
+ */
 export type Cloud = "fast" | "late" | "never";
 
 /** What the controller reports after a decision. */

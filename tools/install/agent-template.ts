@@ -45,8 +45,8 @@ const judged = {
 /**
  * Pattern for names of variables that change which program the agent runs, or what it does: those
  * that Node.js and its libraries, the dynamic linker and the C library read, and those that the
- * agent reads. Admission may add other variables, such as a proxy's address, which the agent does not
- * use.
+ * agent reads. Admission may add other variables, such as a proxy's address, which the agent does
+ * not use.
  */
 export const reservedVariables =
   "^(NODE_|UV_|LD_|MALLOC_|GLIBC_|GCONV_|OPENSSL_|SSL_|KUBERNETES_|POD_UID$)";

@@ -38,7 +38,9 @@ const programs: ReadonlySet<string> = new Set([
   "plugin",
 ]);
 
-/** Programs that have their own API client, because the client library would double their memory. */
+/**
+ * Programs that have their own API client, because the client library would double their memory.
+ */
 const withOwnClient: ReadonlySet<string> = new Set(["agent"]);
 
 /**

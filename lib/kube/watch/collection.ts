@@ -35,10 +35,11 @@ export async function watchCollection(options: Options): Promise<void> {
 }
 
 /**
- * Keeps an informer up to date, and calls `hint` after each list and each change of a kept part. The collection
- * is listed once, in pages, and again only after a watch that ended early. An idle collection
- * therefore causes no traffic except a new watch every four minutes. An object that is larger than
- * a page is reported to `failed` and left out. Never rejects; ends when `signal` aborts.
+ * Keeps an informer up to date, and calls `hint` after each list and each change of a kept part.
+ * The collection is listed once, in pages, and again only after a watch that ended early. An idle
+ * collection therefore causes no traffic except a new watch every four minutes. An object that is
+ * larger than a page is reported to `failed` and left out. Never rejects; ends when `signal`
+ * aborts.
  */
 export async function followCollection<T>(
   options: Options &

@@ -37,7 +37,8 @@ type SeenRequest = Readonly<{
 
 /**
  * How requests fail. `closed`: the connection ends without an answer. `lost`: the same, but a patch
- * is executed. `held`: a patch is executed, and answered by `heal`. `silent`: no answer comes. `body`: an answer with status 200 and this body.
+ * is executed. `held`: a patch is executed, and answered by `heal`. `silent`: no answer comes.
+ * `body`: an answer with status 200 and this body.
  */
 export type Failure =
   | "closed"

@@ -81,7 +81,10 @@ export class NodeDirectory implements Disposable {
     this.mountFiles({ ...filesFor(revision, content), ...others });
   }
 
-  /** Asks the node for a revision; 0: for nothing. A repeated call is another order only if `attempt` differs. */
+  /**
+   * Asks the node for a revision; 0: for nothing. A repeated call is another order only if
+   * `attempt` differs.
+   */
   ask(revision: number, overrides: Partial<Order> = {}): void {
     const order = { revision, digest: this.digest(revision), attempt: revision, ...overrides };
     this.order = revision === 0 ? undefined : order;
@@ -89,8 +92,8 @@ export class NodeDirectory implements Disposable {
   }
 
   /**
-   * The API server of the node's agents, which has the Secret and the order. The kubelet has renewed
-   * its Lease, at a time after every restart.
+   * The API server of the node's agents, which has the Secret and the order. The kubelet has
+   * renewed its Lease, at a time after every restart.
    */
   async connected(host = "127.0.0.1"): Promise<ScriptedApi> {
     if (this.api !== undefined) return this.api;

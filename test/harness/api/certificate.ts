@@ -1,6 +1,6 @@
 /**
- * Fake API server: certificates for 127.0.0.1 and ::1, new for each process. The code writes DER itself, so
- * that no test needs openssl and no key is committed.
+ * Fake API server: certificates for 127.0.0.1 and ::1, new for each process. The code writes DER
+ * itself, so that no test needs openssl and no key is committed.
  */
 import { generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 

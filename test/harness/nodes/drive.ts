@@ -144,8 +144,8 @@ export class NodesDriver implements AsyncDisposable {
   }
 
   /**
-   * Sets the behaviour of agents from now on, by the name of the node and the revision of its order.
-   * The revision is 0 if the node has no order.
+   * Sets the behaviour of agents from now on, by the name of the node and the revision of its
+   * order. The revision is 0 if the node has no order.
    */
   set behaviour(of: (node: string, revision: number) => Behaviour) {
     this.model.behaviour = ({ name, trouble, order }) => trouble ?? of(name, order?.revision ?? 0);

@@ -32,7 +32,9 @@ const documentOf = (...registries: string[]) =>
   JSON.stringify({ auths: Object.fromEntries(registries.map((registry) => [registry, {}])) });
 const [one, two, nothing] = [documentOf("a"), documentOf("a", "b"), documentOf()];
 
-/** A node with an agent, and a Secret with the document `one`. `ordered`: the node shall take it. */
+/**
+ * A node with an agent, and a Secret with the document `one`. `ordered`: the node shall take it.
+ */
 function played(behaviour: Behaviour = "ready", { ordered = true, served = 0 } = {}) {
   const model = new NodesModel(agent);
   model.behaviour = () => behaviour;

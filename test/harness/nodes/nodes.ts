@@ -50,7 +50,7 @@ export type Content = Readonly<{
 }>;
 
 /** The agent's record on its node. */
-export type Journal = Readonly<{
+type Journal = Readonly<{
   /** 0: no revision is in force. */
   revision: number;
   digest: string;
@@ -111,7 +111,9 @@ export type Agent = (
   }>,
 ) => void;
 
-/** A kubelet starts a container again 10, 20, 40 s … 300 s after its end (kuberuntime, doBackOff). */
+/**
+ * A kubelet starts a container again 10, 20, 40 s … 300 s after its end (kuberuntime, doBackOff).
+ */
 const backOff = { first: 10, longest: 300 };
 /** Seconds after which a container of an agent that crashes ends. */
 const crashSeconds = 10;
@@ -178,7 +180,9 @@ export class NodesModel {
       if (pod.state.ready.is) pod.state = { ...pod.state, ready: { is: false, since: this.now } };
   }
 
-  /** Lets the kubelet report again. It repeats its former report of the pods, with the old times. */
+  /**
+   * Lets the kubelet report again. It repeats its former report of the pods, with the old times.
+   */
   revive(node: ModelNode): void {
     node.isSilent = false;
     if (node.ready.is) return;

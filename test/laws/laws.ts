@@ -51,10 +51,12 @@ export class Laws implements Observer {
     const { t, retries } = this.#world;
     const { histories, jumps, removedSince } = this.truth;
     const { content, revision } = secret;
-    // If the clock was set back and nobody has seen the former Secret, its revision comes again.
-    const isRepeated =
-      revision === this.#newest && (jumps > 0 || histories.get(revision)?.content === content);
-    if (revision <= this.#newest && !isRepeated)
+    const isRepeated = revision === this.#newest && histories.get(revision)?.content === content;
+    // If the clock was set back, and the Secret deleted before its revision was saved, nobody knows
+    // this revision any more.
+    const isUnknown = jumps > 0 && before === undefined;
+    if (revision <= this.#newest && isUnknown) this.truth.isBehind = true;
+    else if (revision <= this.#newest && !isRepeated)
       fail("back", `revision ${revision} follows ${this.#newest}`);
     this.#newest = revision;
     if (revision < Math.max(0, ...histories.keys())) this.truth.isBehind = true;
@@ -131,7 +133,9 @@ export class Laws implements Observer {
   /** Notices a node that vanished, Node and object, before a controller could see what it lost. */
   objectGone({ name, owner }: NodeObject): void {
     // A new object begins anew: a person asks for another try, or the Node was registered again.
-    this.#restarts.delete(this.#world.machines.get(name)?.uid ?? owner);
+    const machine = this.#world.machines.get(name);
+    this.#restarts.delete(machine?.uid ?? owner);
+    if (machine?.uid === owner) this.truth.dismissed.add(owner);
     const { t, controller } = this.#world;
     const asked = this.truth.asked.get(owner);
     if (asked === undefined || asked.answeredAt !== undefined) return;
@@ -139,7 +143,6 @@ export class Laws implements Observer {
     const couldSee =
       t - goneAt >= 3 && controller.startsAt < goneAt && controller.lagUntil < goneAt;
     if (!couldSee) this.truth.vanished += 1;
-    if (asked.goneAt === undefined) this.truth.dismissed.add(owner);
   }
 
   joined(machine: Machine, content: Content, source: Secret): void {
@@ -206,7 +209,10 @@ export class Laws implements Observer {
       if (mustReport && disk.file !== nothing && !leftBehind.includes(name))
         fail("status", `${name} still has ${disk.file}, and is not left behind`);
     }
-    // A new installation knows nothing about the former one.
+  }
+
+  /** A new installation knows nothing about the former one. */
+  forgotten(): void {
     this.#newest = 0;
     this.truth.publications = [];
     this.truth.publishedAt = [];
@@ -219,7 +225,8 @@ export class Laws implements Observer {
     Object.assign(truth, { isReady, haltedBy, current });
     noteClock(world, truth);
     const secret = world.secrets.get(only);
-    const isUnclear = truth.jumps > 0 && world.t - truth.jumpedAt < 800;
+    const isUnclear =
+      (truth.jumps > 0 && world.t - truth.jumpedAt < 800) || world.t < world.controller.lagUntil;
     if (haltedBy === undefined || secret === undefined || isUnclear) return;
     if (haltedBy === "failed") {
       const failed = truth.histories.get(secret.revision)?.failed.size ?? 0;

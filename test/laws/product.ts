@@ -382,7 +382,10 @@ export class Product {
     for (const name of objects.live.keys())
       if (!leftBehind.includes(name)) objects.set(t, name, undefined, id);
     this.#write(0, 0, () => secrets.set(t, only, undefined, id));
-    this.#write(0, 0, () => states.set(t, only, undefined, id));
+    this.#write(0, 0, () => {
+      states.set(t, only, undefined, id);
+      world.observer.forgotten();
+    });
   }
 }
 

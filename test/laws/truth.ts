@@ -93,7 +93,7 @@ export type Truth = {
    * was gone, or because a person deleted the object.
    */
   vanished: number;
-  /** Nodes that were asked and whose object a person deleted before they answered. */
+  /** Nodes whose object a person deleted. */
   dismissed: Set<number>;
   jumps: number;
   jumpedAt: number;

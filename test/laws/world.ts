@@ -171,6 +171,8 @@ export type Observer = {
   promoted(secret: Secret): void;
   asked(machine: Machine | undefined, order: Order): void;
   completed(leftBehind: readonly string[]): void;
+  /** The controller's state is deleted. */
+  forgotten(): void;
   claimed(claim: Claim): void;
   nodeGone(machine: Machine): void;
   objectGone(object: NodeObject): void;

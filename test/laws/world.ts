@@ -185,7 +185,9 @@ export type Observer = {
   replaced(name: string, template: Template): void;
 };
 
-/** The controller's process. `id` rises with each start. Lags are in seconds, one for each watch. */
+/**
+ * The controller's process. `id` rises with each start. Lags are in seconds, one for each watch.
+ */
 type Controller = {
   id: number;
   startsAt: number;

@@ -201,11 +201,16 @@ export class Laws implements Observer {
   }
 
   completed(leftBehind: readonly string[]): void {
-    // Nobody can say what is on a machine that joined after the release with its former disk.
+    // Nobody can know what is on a machine that joined with its former disk, as long as its agent
+    // has not reported, or joined after the release.
     const { dismissed, publishedAt } = this.truth;
     const releasedAt = publishedAt.at(-1) ?? 0;
-    for (const { name, uid, joinedAt, disk, isOverwritten } of this.#world.machines.values()) {
-      const mustReport = joinedAt <= releasedAt && !isOverwritten && !dismissed.has(uid);
+    for (const machine of this.#world.machines.values()) {
+      const { name, uid, disk } = machine;
+      const isUnknown =
+        machine.hasFormerDisk && this.#world.objects.get(name)?.report === undefined;
+      const isExcepted = machine.joinedAt > releasedAt || isUnknown || dismissed.has(uid);
+      const mustReport = !isExcepted && !machine.isOverwritten;
       if (mustReport && disk.file !== nothing && !leftBehind.includes(name))
         fail("status", `${name} still has ${disk.file}, and is not left behind`);
     }

@@ -101,6 +101,7 @@ export type Machine = {
   /** The Node's uid. */
   uid: number;
   joinedAt: number;
+  hasFormerDisk: boolean;
   isControlPlane: boolean;
   disk: Disk;
   /** Times until which a trouble lasts. `isDead`: for ever. */
@@ -306,6 +307,7 @@ export function join(world: World, name: string, disk?: Disk): Machine {
     name,
     uid,
     joinedAt: t,
+    hasFormerDisk: disk !== undefined,
     isControlPlane,
     disk: disk ?? { kind: uid, file: nothing, journal: undefined, report: undefined, answered: 0 },
     isDead: false,

@@ -92,7 +92,7 @@ const rows: readonly [law: Law, fault: string, rewrite: Rewrite, plan: Plan][] =
     "halts when one node is silent",
     (decision, { state }) =>
       state.lost.length > 0 ? withView(decision, { halt: { by: "lost", count: 1 } }) : decision,
-    planWith([at(300, "edit", 0, 1), at(301, "freeze", 5, 3)]),
+    planWith([at(300, "edit", 0, 1), ...freezeAll(301)]),
   ],
   ["end", "promotes nothing", without("promote"), planWith([])],
   [

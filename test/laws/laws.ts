@@ -127,7 +127,11 @@ export class Laws implements Observer {
   nodeGone(machine: Machine): void {
     if (isNotReady(machine)) this.#deletedNotReady += 1;
     const asked = this.truth.asked.get(machine.uid);
-    if (asked !== undefined) asked.goneAt = this.#world.t;
+    if (asked === undefined) return;
+    const { t, controller } = this.#world;
+    asked.goneAt = t;
+    // No controller might have seen the answer of a node that disappears while none runs.
+    if (controller.startsAt > t) asked.answeredAt = undefined;
   }
 
   /** Notices a node that vanished, Node and object, before a controller could see what it lost. */

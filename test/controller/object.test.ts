@@ -73,8 +73,10 @@ test("keeps the previous policy when spec exceeds the installer's limit, even af
     other.output().includes("this controller writes"),
   );
   let isHeld = true;
-  kubelets.behaviour = (_, revision) =>
-    isHeld && revision > before && begunAfter(before).length > 0 ? "hangs" : "ready";
+  kubelets.behaviour = (node, revision) => {
+    const [first = node] = begunAfter(before);
+    return isHeld && revision > before && node !== first ? "hangs" : "ready";
+  };
   const revision = await published("two");
   // After the first node three nodes are left. For these nodes the previous maxUnavailable of 2
   // still applies.

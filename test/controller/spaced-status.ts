@@ -9,7 +9,7 @@ import { untilAvailable, untilCondition } from "./steer.ts";
 export async function spacedStatus(nodes: number): Promise<void> {
   for (let index = names.length; index < nodes; index += 1) await kubelets.add(`many-${index}`);
   const since = new Date().toISOString();
-  await start("20%");
+  await start(1);
   await deployed();
   await untilCondition(on, "Ready", "True", "InForce");
   await untilAvailable(on);

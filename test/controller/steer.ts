@@ -37,16 +37,12 @@ export const objectOf = (settings: Settings) => ({
 });
 
 /** Applies the whole spec with a field manager of its own, as a GitOps tool would. */
-export async function steer({ api }: On, settings: Settings = {}): Promise<GlobalPullSecret> {
-  const object = objectOf(settings);
-  const how = { manager: "test", force: true };
-  // The API server serves a new CRD only a moment after it has accepted the CRD.
-  return until("the spec is accepted", () =>
-    api.apply<GlobalPullSecret>(gpsPath, object, how).catch((error: Error) => {
-      if (/ 404 /.test(error.message)) return undefined;
-      throw error;
-    }),
-  );
+const apply = ({ api }: Pick<On, "api">, settings: Settings): Promise<GlobalPullSecret> =>
+  api.apply(gpsPath, objectOf(settings), { manager: "test", force: true });
+
+/** Applies the spec. The API server serves a new CRD only a moment after it has accepted the CRD. */
+export async function steer(on: On, settings: Settings = {}): Promise<GlobalPullSecret> {
+  return until("the spec is accepted", () => apply(on, settings));
 }
 
 /**
@@ -61,7 +57,7 @@ export async function allowSeconds({ cluster, api }: On): Promise<void> {
   }));
   const spec = { withdrawal: { deadline: "5s", forgetAfter: "5s" } };
   const taken = () =>
-    steer({ api, cluster }, spec).then(
+    apply({ api }, spec).then(
       () => true,
       () => false,
     );

@@ -349,6 +349,9 @@ export class NodesDriver implements AsyncDisposable {
     this.#wake = resolve;
     const timer = setTimeout(() => {
       for (const node of this.model.nodes) this.#due.add(node);
+      // The kubelet of a removed node still ends its pods.
+      for (const { node, pod } of this.#pods.values())
+        if (pod.deletedAt !== undefined) this.#due.add(node);
       resolve();
     }, this.#options.pace);
     if (this.#due.size === 0) await promise;

@@ -53,7 +53,7 @@ export async function showFailure(cluster: Cluster, narrator: Narrator): Promise
     await node.breakKubelet(`[Service]\nRestart=no\nExecStartPre=/bin/sh -c '${check}'\n`);
   const before = await kubelets(cluster);
   await product.writeAdditional(cluster, JSON.stringify(bad));
-  const event = await product.untilEvent(cluster, "RolloutHalted", /GPS218/);
+  const event = await product.untilEvent(cluster, "RolloutHalted", /failed on 1 node/);
   narrator.writeLine(`${event.type}  ${event.reason}  ${event.message}`);
   const failed = nodes.findIndex(({ name }) => event.message.includes(name));
   const node = nodes[failed];

@@ -176,7 +176,7 @@ test("H18: reverts only our change in a rollback, and keeps an entry that anothe
   );
   await until("our change is in the file", () => "bad.example" in auths(shared));
   await edit(shared, (file) => void (file.auths["meanwhile.example"] = later));
-  await product.untilEvent(cluster, "RolloutHalted", /node1.*GPS218/);
+  await product.untilEvent(cluster, "RolloutHalted", /failed on 1 node \(node1\)/);
   assert.deepEqual(auths(shared), { ...before, "meanwhile.example": later });
   assert.ok("bad.example" in auths(bare), "the other node's kubelet runs well with the change");
   await shared.healKubelet();

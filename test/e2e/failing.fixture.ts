@@ -9,6 +9,7 @@ import { stays, until } from "../cluster/await.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import type { Node } from "../cluster/node.ts";
 import { assertNoLeak } from "./leaks.ts";
+import { nodeObject } from "./nodes.ts";
 import * as product from "./product.ts";
 
 const old = '{"auths":{"elsewhere.example":{"auth":"c29tZWJvZHk6ZWxzZQ=="}}}';
@@ -27,10 +28,12 @@ export function kubeletFails(on: () => Cluster): void {
     const first = await Promise.all(cluster.nodes.map((node) => node.unit(["InvocationID"])));
     await product.writeAdditional(cluster, cluster.registry.document("additional"));
 
-    const event = await product.untilEvent(cluster, "RolloutHalted", /node\d.*GPS218/);
+    const event = await product.untilEvent(cluster, "RolloutHalted", /failed on 1 node/);
     assert.equal(event.type, "Warning");
     const failed = cluster.nodes.find((node) => event.message.includes(node.name));
     assert.ok(failed);
+    const { status } = (await nodeObject(cluster, failed)) ?? {};
+    assert.deepEqual([status?.result, status?.code], ["Failed", "GPS218"]);
 
     assert.equal(failed.readFile("config.json")?.toString(), old);
     const unit = await failed.unit(["ActiveState", "SubState", "InvocationID"]);

@@ -51,6 +51,11 @@ async function run(reconciler: Reconciler, outcome: Outcome): Promise<Again | un
   const remembered = knownOf(snapshot);
   const inputs = inputsOf(snapshot, reconciler);
   if (isAbsent(snapshot, reconciler) && ownedOf(snapshot).length === foreignOf(snapshot).length) {
+    // Before the objects were listed, nodes that were left behind would look as if they were clean.
+    if (!reconciler.objects.view.listed) {
+      outcome.stage = { kind: "starting" };
+      return soon;
+    }
     outcome.stage = { kind: "nothing", leftBehind: leftBehindIn(reconciler) };
     if (inputs.some(({ core }) => !core))
       outcome.verdict = accept({ inputs, ...remembered }, policy.merge);

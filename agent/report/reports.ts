@@ -6,7 +6,7 @@ import { keyOf, type Report, type Result, belongsTo, type Named } from "#contrac
 import type { PublishedMode } from "#contract/names.ts";
 import type { Api } from "../api/api.ts";
 import { orderFor } from "../facts/order.ts";
-import { codes, formatLine, soon, type Step, wait } from "../facts/step.ts";
+import { codes, formatLine, type Step, wait } from "../facts/step.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { Observed } from "../facts/facts.ts";
 
@@ -55,7 +55,7 @@ export class Reports {
     const report = this.#reportOf(step, result, content);
     const isNew = own.report?.result !== result || !belongsTo(content, own.report ?? "none");
     if (result === "Proved" && isNew && !(await this.#isKubeletBack(observed.journal)))
-      return wait(codes.leaseNotRenewed, soon);
+      return wait(codes.leaseNotRenewed, "back off");
     this.#inputs.api.report(report);
     return step;
   }

@@ -127,10 +127,11 @@ export function followRetry({ retry, isPaused, now }: Snapshot, state: StateFact
  * hide the evidence.
  */
 export function gather(snapshot: Published): Evidence {
-  const { state, secret, orphans } = snapshot;
+  const { state, secret, orphans, isGuarded } = snapshot;
   const nodes = snapshot.nodes.map((node) => evidenceOf(snapshot, node));
   const current = nodes.filter(({ verdict }) => verdict === "current").length;
-  if (secret.intent === "release") return { nodes, proved: current, state };
+  // Without the policy, one node could report for all nodes, so its reports must not be recorded.
+  if (secret.intent === "release" || !isGuarded) return { nodes, proved: current, state };
   const verdicts = new Map<string, Verdict>();
   for (const uid of state.asked) verdicts.set(uid, "silent");
   for (const { uid, object } of orphans) {

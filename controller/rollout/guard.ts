@@ -1,5 +1,8 @@
 /** Finds out whether an agent can report only about its own node. */
-import type { V1ValidatingAdmissionPolicyBinding } from "@kubernetes/client-node";
+import type {
+  V1ValidatingAdmissionPolicy,
+  V1ValidatingAdmissionPolicyBinding,
+} from "@kubernetes/client-node";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { nodesBindingPath, nodesPolicy, nodesPolicyPath } from "#kube/client/paths.ts";
@@ -42,9 +45,12 @@ export class Guard {
 
 async function isDenying(cluster: Pick<Cluster, "get">): Promise<boolean> {
   const [policy, binding] = await Promise.all([
-    cluster.get(nodesPolicyPath),
+    cluster.get<V1ValidatingAdmissionPolicy>(nodesPolicyPath),
     cluster.get<V1ValidatingAdmissionPolicyBinding>(nodesBindingPath),
   ]);
-  const { policyName, validationActions = [] } = binding?.spec ?? {};
-  return policy !== undefined && policyName === nodesPolicy && validationActions.includes("Deny");
+  const { failurePolicy, validations = [] } = policy?.spec ?? {};
+  const { policyName, validationActions = [], matchResources } = binding?.spec ?? {};
+  const isWhole = failurePolicy === "Fail" && validations.length > 0;
+  const isBound = policyName === nodesPolicy && matchResources === undefined;
+  return isWhole && isBound && validationActions.includes("Deny");
 }

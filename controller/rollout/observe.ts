@@ -125,7 +125,7 @@ function nodeFacts(
   return {
     nodes: Array.from(nodes.values(), factsOfNode),
     orphans: [...objects.values()]
-      .filter((object) => !isOf(object, nodes.get(object.name)))
+      .filter((object) => object.nodeUid !== "" && !isOf(object, nodes.get(object.name)))
       .map((object) => ({ name: object.name, uid: object.nodeUid, object })),
   };
 }

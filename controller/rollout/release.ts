@@ -20,14 +20,16 @@ export type Completion = Readonly<{
  * `forgetAfter`. The nodes that have not confirmed it are then left behind.
  */
 export function completionOf(snapshot: Published, { nodes }: Evidence): Completion {
-  const { secret, target, policy, now } = snapshot;
+  const { secret, target, policy, now, isGuarded } = snapshot;
   if (secret.intent !== "release" || target.intent !== "release")
     return { isComplete: false, leftBehind: [], again: Number.POSITIVE_INFINITY };
   const leftBehind = nodes
     .filter((evidence) => evidence.verdict !== "current" && canHaveContent(snapshot, evidence))
     .map(({ node }) => node.name);
   const again = secret.publishedAt + policy.forgetAfter - now;
-  return { isComplete: leftBehind.length === 0 || again < 0, leftBehind, again: again + 1 };
+  // Without the policy, one node could report for all nodes.
+  const isConfirmed = isGuarded && leftBehind.length === 0;
+  return { isComplete: isConfirmed || again < 0, leftBehind, again: again + 1 };
 }
 
 /**

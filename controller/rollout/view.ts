@@ -58,6 +58,7 @@ export const untilCounted = ({ created }: NodeFacts, { now, secret }: Published)
   created > secret.publishedAt ? created + youngSeconds - now : 0;
 
 function isReady(snapshot: Published, nodes: readonly NodeEvidence[]): boolean {
+  if (!snapshot.isGuarded) return false;
   const reachable = nodes.filter(({ node }) => node.pod?.isUnreachable !== true);
   const current = reachable.filter(({ verdict }) => verdict === "current").length;
   const lacking = reachable.filter(

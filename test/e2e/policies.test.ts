@@ -134,7 +134,6 @@ test("delivers a change and a removal without a kubelet restart after mode Rerea
   await product.untilServed(cluster, reread);
   assert.ok("third.example" in ((await fileOf()) as object));
   await product.deleteAdditional(cluster);
-  await skipRereadWait(node, directory);
   await product.untilRemoved(cluster);
   assert.equal(
     await node.exec(["sh", "-c", `ls -A ${directory} | grep -E 'config|global' || true`]),

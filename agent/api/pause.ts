@@ -14,9 +14,10 @@ const denials: ReadonlySet<number> = new Set([401, 403, 422]);
 const longestRequested = 60;
 
 /**
- * Milliseconds to wait after that many failures in a row: at most 0.2 s, 0.4 s, 0.8 s … 10 s (60 s after a denial), at
- * least half of that. All nodes lose an API server in the same moment, and must not return in the
- * same moment. If the API server requests a pause, the result is once to twice that pause.
+ * Milliseconds to wait after that many failures in a row: at most 0.2 s, 0.4 s, 0.8 s … 10 s (60 s
+ * after a denial), at least half of that. All nodes lose an API server in the same moment, and must
+ * not return in the same moment. If the API server requests a pause, the result is once to twice
+ * that pause.
  */
 export function pauseAfter(failures: number, error: unknown): number {
   const isDenied = error instanceof Refusal && denials.has(error.status);

@@ -1,12 +1,14 @@
 /** Tables of decisions about rollback and quarantine. */
 import assert from "node:assert/strict";
 import test from "node:test";
+import type { Order } from "#contract/order.ts";
 import type { Journal } from "../journal/journal.ts";
 import {
   absent,
   check,
   crashed,
   facts,
+  follow,
   hour,
   unanswered,
   now,
@@ -15,6 +17,7 @@ import {
   reviving,
   rolledBack,
   rolledBackUnasked,
+  seven,
   unasked,
   decide,
 } from "../facts/facts.fixture.ts";
@@ -115,6 +118,27 @@ test("after a rollback, records the failed change's entries as formerly ours, an
     [proved.journal.phase, proved.journal.quarantine?.since, proved.journal.quarantine?.content],
     ["applied", now + hour, "seven"],
   );
+});
+
+test("after a rollback, does not try the content again for an order of the same content that came during the change", () => {
+  const again = { ...seven, attempt: seven.attempt + 1 };
+  const other = { ...again, digest: "other" };
+  const lives = { file: absent, unit: renewed, stopwatch: { running: 5000, healthy: 5000 } };
+  for (const grant of [restarting.grant, undefined]) {
+    const step = decide(
+      facts({ journal: { ...restarting, grant, phase: "restoring" }, file: absent }),
+    );
+    assert.ok(step.action === "record");
+    const { journal } = step;
+    const after = (order: Order) => follow({ ...lives, journal, order });
+    const { steps, end } = after(again);
+    assert.equal(steps.at(-1), "wait GPS218 Failed");
+    const unrelated = after(other).end.journal;
+    assert.ok(unrelated.kind === "journal");
+    assert.equal(unrelated.journal.quarantine?.grant, grant);
+    const retried = decide({ ...end, order: { ...again, attempt: again.attempt + 1 } });
+    assert.equal(retried.action, "apply");
+  }
 });
 
 test("still lists the provider's answer as ours after a rollback, so that a withdrawal empties the answer in any mode", () => {

@@ -8,9 +8,10 @@
  * moment when the file was in place, and systemd gives each start a new InvocationID. Unlike times,
  * this works when clocks jump.
  */
+import { belongsTo } from "#contract/order.ts";
 import type { Facts } from "../facts/facts.ts";
 import type { FoundFile } from "../delivery/delivery.ts";
-import { activeOrder } from "../facts/order.ts";
+import { activeOrder, orderKey } from "../facts/order.ts";
 import { confirmed, type Journal, quarantineFor, unproved } from "../journal/journal.ts";
 import {
   type KnownState,
@@ -256,7 +257,11 @@ function afterRefusals(facts: Facts, journal: Journal, unit: Unit): Step | undef
   if (!isRunning(unit)) return undefined;
   const { quarantine } = journal;
   if (journal.phase === "reviving" && quarantine !== undefined && !quarantine.told)
-    return record(codes.rolledBack, { ...confirmed(journal), quarantine: told(quarantine) }, why);
+    return record(
+      codes.rolledBack,
+      { ...confirmed(journal), quarantine: told(facts, quarantine) },
+      why,
+    );
   return record(codes.toBeReread, unproved(journal), why);
 }
 
@@ -512,11 +517,15 @@ function revived(facts: Facts, journal: Journal): Step {
   if (quarantine === undefined || quarantine.told) return record(codes.inForce, confirmed(journal));
   return record(codes.rolledBack, {
     ...confirmed(journal),
-    quarantine: { ...told(quarantine), since: facts.now },
+    quarantine: { ...told(facts, quarantine), since: facts.now },
   });
 }
 
-/** The kubelet runs again, so the failure is reported from now on. */
-function told(quarantine: NonNullable<Journal["quarantine"]>): typeof quarantine {
-  return { ...quarantine, told: true };
+/**
+ * The kubelet runs again, so the failure is reported from now on. It also answers an order for the
+ * same content that came during the change. Otherwise the node would at once try the content again.
+ */
+function told({ order }: Facts, quarantine: NonNullable<Journal["quarantine"]>): typeof quarantine {
+  const key = belongsTo(quarantine, order) ? orderKey(order) : undefined;
+  return { ...quarantine, told: true, ...(key !== undefined && { grant: key }) };
 }

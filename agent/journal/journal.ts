@@ -112,12 +112,12 @@ const longestQuarantine = 21_600_000;
  * six hours. `now`: milliseconds of the wall clock.
  */
 export function quarantineFor(journal: Journal, now: number): NonNullable<Journal["quarantine"]> {
-  const { revision, content, quarantine, grant, denied } = journal;
+  const { revision, digest, content, quarantine, grant, denied } = journal;
   const failures = quarantine?.content === content ? quarantine.failures + 1 : 1;
   const lasts = Math.min(longestQuarantine, firstQuarantine * 2 ** Math.min(failures - 1, 10));
   const named = grant === undefined ? {} : { grant };
   const why = denied === undefined ? {} : { why: denied.why };
-  return { revision, content, failures, since: now, lasts, told: false, ...named, ...why };
+  return { revision, digest, content, failures, since: now, lasts, told: false, ...named, ...why };
 }
 
 /** Whether no change is under way, so that a refusal leaves the node as it is. */

@@ -140,6 +140,7 @@ const journalWith = <F extends z.ZodMiniType>(file: F) =>
     quarantine: z.optional(
       z.object({
         revision,
+        digest: z.optional(z.string()),
         content: z.string(),
         failures: z.number(),
         since: z.number(),

@@ -282,8 +282,9 @@ function finishesFirst(
 
 /**
  * Handles a node without an order. With a journal, the node keeps what it has. Without a journal,
- * it takes the served content. If nothing is served, it records that it takes nothing without an
- * order. Undefined if `document` is to be applied.
+ * it takes the served content. If nothing is served, or if it has answered an order without taking
+ * the content, it records that it takes nothing without an order. Undefined if `document` is to be
+ * applied.
  */
 function withoutOrder(
   facts: Facts,
@@ -302,7 +303,9 @@ function withoutOrder(
   }
   if (journal !== undefined && !(document !== undefined && failedUnasked(journal)))
     return keepContent(facts, journal, file, document);
-  if (facts.mounted?.kind === "nothing") return nothingServed(facts, file);
+  const { order, mounted } = facts;
+  const isForOthers = order === "answered" && mounted?.kind === "document";
+  if (mounted?.kind === "nothing" || isForOthers) return nothingServed(facts, file);
   return undefined;
 }
 

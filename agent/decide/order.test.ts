@@ -146,7 +146,8 @@ test("follows the order until it is answered, unless the node has newer content"
     ["nothing asked", { ...object, order: undefined }, undefined, "none"],
     ["asked", object, undefined, seven],
     ["asked for what it has", object, idle, seven],
-    ["answered", { ...object, report: answer }, undefined, "none"],
+    ["answered", { ...object, report: answer }, idle, "none"],
+    ["answered, without a journal", { ...object, report: answer }, undefined, "answered"],
     ["proved", { ...object, report: proved }, idle, "none"],
     ["proved, and then lost", { ...object, report: proved }, undefined, seven],
     [
@@ -352,6 +353,16 @@ test("takes served content if there is neither an order nor a journal; if nothin
   const { end } = follow({ order: "none", mounted: nothing, file: absent });
   assert.ok(end.journal.kind === "journal");
   check([["served later", { ...end, mounted: served }, "nothing GPS201"]]);
+});
+
+test("takes no served content unasked after it has refused the order, not even when it becomes fit", () => {
+  const at: FactsChange = { order: "answered", mounted: served, file: absent };
+  check([
+    ["it is still unfit", { ...at, healthy: false }, "wait GPS221 Refused"],
+    ["it is fit", at, "record GPS201 → applied"],
+    ["a withdrawal", { ...at, mounted: withdrawn }, "nothing GPS224 Removed"],
+    ["a new order", { ...at, order: seven }, "apply GPS226 → applying"],
+  ]);
 });
 
 test("after served content failed on a node without content, tries this content again later", () => {

@@ -11,9 +11,10 @@ import type { Unit } from "../systemd/unit.ts";
 
 /**
  * The order that the node has to follow. `none`: nothing is asked, the last order is answered, or
- * the node has newer content. `unknown`: the API server has not answered since this process began.
+ * the node has newer content. `answered`: the last order is answered, and the node has no journal.
+ * `unknown`: the API server has not answered since this process began.
  */
-export type OrderReading = Order | "none" | "unknown";
+export type OrderReading = Order | "none" | "answered" | "unknown";
 
 /**
  * `notAsked`: with --restart Never, the agent does not ask systemd. `unknown`: systemd could not be

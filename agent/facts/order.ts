@@ -16,6 +16,7 @@ export function orderFor(own: Seen["own"], journal: Journal | undefined): OrderR
   const revision = journal?.revision ?? 0;
   const isLost = report?.result === "Proved" && revision < order.revision;
   const isAnswered = report?.attempt === order.attempt && !isLost;
+  if (isAnswered && journal === undefined) return "answered";
   return isAnswered || order.revision < revision ? "none" : order;
 }
 
@@ -42,7 +43,8 @@ export function documentToApply(
   if (mounted.intent === "release") return mounted;
   if (activeOrder(order) !== undefined) return belongsTo(mounted, order) ? mounted : undefined;
   const isKept = journal !== undefined && belongsTo(journal, mounted);
-  return isKept || mounted.served === true ? mounted : undefined;
+  const mayJoin = mounted.served === true && order !== "answered";
+  return isKept || mayJoin ? mounted : undefined;
 }
 
 /**

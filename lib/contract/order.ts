@@ -35,8 +35,8 @@ export type Order = Readonly<{
 
 /**
  * `Proved`: the content is in force and the kubelet runs with it. `Failed`: the kubelet did not
- * come back with it, and the former content is restored. `Refused`: nothing on the node was
- * touched.
+ * come back with it, and the former content is restored. `Refused`: the content or the release
+ * cannot be put in force, and the agent touched nothing.
  * `Removed`: everything of ours has left the node.
  */
 export const results = ["Proved", "Failed", "Refused", "Removed"] as const;
@@ -106,7 +106,7 @@ export type Named = Readonly<{ revision: number; digest?: string | undefined }>;
  * after etcd is restored, or the product is installed again, the same number can return with other
  * content. A journal without a digest belongs to no order.
  */
-export function belongsTo(named: Named, other: Named | "none" | "unknown"): boolean {
+export function belongsTo(named: Named, other: Named | "none" | "answered" | "unknown"): boolean {
   if (typeof other === "string") return false;
   return named.revision === other.revision && named.digest === other.digest;
 }

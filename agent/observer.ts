@@ -44,7 +44,7 @@ export class Observer {
   readonly #readings: Readings;
   /** The journal as last read. Kept in memory, because an administrator might delete our folder. */
   #journal: Extract<JournalReading, { kind: "journal" }> | undefined;
-  #observed: Observed = { journal: undefined, release: undefined };
+  #observed: Observed = { order: "unknown", journal: undefined, release: undefined };
 
   constructor(inputs: Inputs) {
     this.#inputs = inputs;
@@ -162,9 +162,10 @@ export class Observer {
    * memory.
    */
   #remember(facts: Facts, step: Step): Step {
-    const { journal, mounted } = facts;
+    const { order, journal, mounted } = facts;
     const isRelease = mounted?.kind === "document" && mounted.intent === "release";
     this.#observed = {
+      order,
       journal: journal.kind === "journal" ? journal.journal : undefined,
       // The document itself is not kept, because it can use 20 MiB of memory.
       release: isRelease ? { revision: mounted.revision, digest: mounted.digest } : undefined,

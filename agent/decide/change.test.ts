@@ -212,7 +212,7 @@ test("refuses on an unfit node without an order too, also while content is serve
 /** The steps after the write, until our folder is removed. */
 const alone = ["record GPS200 → applied", "leave GPS224"];
 
-test("withdraws from an unfit node: confirms it if no entry of ours can remain on the node, and waits in all other cases", () => {
+test("withdraws from an unfit node: confirms it if no entry of ours can remain on the node, and reports a file that it cannot read", () => {
   const release = { mounted: { ...withdrawn, digest: "seven's" } };
   const olderJournal = { ...idle, revision: 6, digest: "six's", content: "six" };
   for (const [what, change] of rows) {
@@ -221,8 +221,8 @@ test("withdraws from an unfit node: confirms it if no entry of ours can remain o
     const expected = change.elsewhere === undefined ? "GPS224 Removed" : "GPS261";
     assert.equal(summary(at), expected, what);
     const step = decide(facts({ file: foreign(), ...at, journal: olderJournal }));
-    assert.ok(!("result" in step), what);
     const isFile = at.file !== undefined;
+    assert.equal("result" in step && step.result, isFile && "Refused", what);
     const { steps } = follow({ ...at, file: at.file ?? written, journal: idle });
     if (!isFile) assert.match(steps[0] ?? "", /^apply GPS226/, what);
     if (!isFile) assert.deepEqual(steps.slice(1, 3), alone, what);

@@ -290,13 +290,12 @@ function deliveryUnfit({ file }: Facts): Step | undefined {
  * The next step while config.json cannot be read or replaced. The agent still makes a due restart.
  */
 export function unreadable(facts: Facts, journal: Journal | undefined, file: Unreadable): Answer {
-  const why = whyUnreadable(file);
   const { mounted } = facts;
   const isWithdrawn = mounted?.kind === "document" && mounted.intent === "release";
-  if (journal === undefined || journal.phase === "applied")
-    return file.kind === "changing" || isWithdrawn ? why : refuse(codes.unsafe, soon, file.why);
-  const step = owedRestart(facts, journal);
-  return step ?? why;
+  const isRefused = file.kind !== "changing" && (isWithdrawn || isIdle(journal));
+  const why = isRefused ? refuse(codes.unsafe, soon, file.why) : whyUnreadable(file);
+  if (journal === undefined || isIdle(journal)) return why;
+  return owedRestart(facts, journal) ?? why;
 }
 
 /** The next step of a restart that is due; undefined if none is due. */

@@ -109,6 +109,8 @@ export const unasked = {
 
 /** The observations of the last round, for reports. */
 export type Observed = Readonly<{
+  /** The order on which the step was decided. */
+  order: OrderReading;
   journal: Journal | undefined;
   /** The withdrawal in the Secret. */
   release: Named | undefined;

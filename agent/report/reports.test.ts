@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import type { Order, Report, Result } from "#contract/order.ts";
 import type { NewReport, Seen } from "../api/api.ts";
+import { isReported } from "../api/objects.ts";
+import { orderFor } from "../facts/order.ts";
 import { idle, seven } from "../facts/facts.fixture.ts";
 import type { Step } from "../facts/step.ts";
 import type { Journal } from "../journal/journal.ts";
@@ -14,7 +16,7 @@ const removed: Step = { action: "nothing", code: "GPS224", result: "Removed", ag
 const failed: Step = { action: "wait", code: "GPS218", result: "Failed", again: 30_000 };
 const refused: Step = { action: "wait", code: "GPS206", result: "Refused", again: 1000 };
 const waits: Step = { action: "wait", code: "GPS213", again: 250 };
-const withContent: Observed = { journal: idle, release: undefined };
+const withContent: Observed = { order: "none", journal: idle, release: undefined };
 const restarted: Observed = { ...withContent, journal: { ...idle, calls: [1000] } };
 
 /** A report as the object has it. */
@@ -84,7 +86,8 @@ const rows: readonly (readonly [
 for (const [when, order, report, step, expected] of rows)
   test(`reports what is true when ${when}`, async () => {
     const { reports, sent } = place(order, report);
-    assert.equal(await reports.give(step, withContent), step);
+    const decidedOn = orderFor({ uid: "u", order, report }, idle);
+    assert.equal(await reports.give(step, { ...withContent, order: decidedOn }), step);
     assert.deepEqual(contentsOf(sent), expected === undefined ? [] : [expected]);
   });
 
@@ -98,7 +101,7 @@ test("reports code, message, mode and version", async () => {
 
 test("reports a completed withdrawal with the withdrawal's revision", async () => {
   const { reports, sent } = place(seven, given(seven, "Proved"));
-  await reports.give(removed, { journal: undefined, release: eight });
+  await reports.give(removed, { ...withContent, journal: undefined, release: eight });
   assert.deepEqual(contentsOf(sent), ["Removed 8 0"]);
 });
 
@@ -106,7 +109,7 @@ test("reports nothing while the API server or the object is missing, or if nothi
   const { reports, sent, seen } = place(seven);
   const empty: Journal = { ...idle, revision: 0 };
   for (const journal of [undefined, empty, { ...idle, digest: undefined }])
-    await reports.give(proved, { journal, release: undefined });
+    await reports.give(proved, { ...withContent, journal });
   for (const own of ["unknown", "absent"] as const) {
     seen.current = own;
     assert.equal(await reports.give(proved, restarted), proved);
@@ -114,11 +117,11 @@ test("reports nothing while the API server or the object is missing, or if nothi
   assert.deepEqual(sent, []);
 });
 
-test("reports a refusal only after it has lasted ten seconds without a break, and only about an order", async () => {
-  const { reports, sent, clock, seen } = place(eight);
+test("reports a refusal only after it has lasted ten seconds without a break", async () => {
+  const { reports, sent, clock } = place(eight);
   const at = async (now: number, step: Step = refused) => {
     clock.now = now;
-    return (await reports.give(step, withContent)).again;
+    return (await reports.give(step, { ...withContent, order: eight })).again;
   };
   assert.equal(await at(0), 1000);
   assert.equal(await at(9500), 500);
@@ -128,12 +131,79 @@ test("reports a refusal only after it has lasted ten seconds without a break, an
   assert.deepEqual(sent, []);
   await at(19_700);
   assert.deepEqual(contentsOf(sent), [`Refused 8 ${eight.attempt}`]);
-  seen.current = { uid: "u", order: undefined, report: undefined };
-  await at(60_000);
-  assert.equal(sent.length, 1);
-  seen.current = { uid: "u", order: { ...eight, attempt: 5 }, report: undefined };
-  await at(60_001);
-  assert.equal(sent.length, 1);
+});
+
+test("reports a failure about the order on which the step was decided, not about a newer one", async () => {
+  const { reports, sent } = place(eight);
+  await reports.give(failed, { ...withContent, order: seven });
+  assert.deepEqual(contentsOf(sent), [`Failed 7 ${attempt}`]);
+});
+
+/** Reports the lasting step, writes the report into the object, and repeats this. */
+async function reported(order: Order | undefined, report: Report | undefined, steps: Step[]) {
+  const { reports, sent, clock, seen } = place(order, report);
+  let current = report;
+  const written: NewReport[] = [];
+  for (const step of steps)
+    for (let round = 0; round < 6; round += 1) {
+      clock.now += 10_000;
+      seen.current = { uid: "u", order, report: current };
+      await reports.give(step, { ...withContent, order: orderFor(seen.current, idle) });
+      const last = sent.at(-1);
+      if (last === undefined || isReported(last, current)) continue;
+      written.push(last);
+      current = { ...last, since: 0, time: 0 };
+    }
+  return contentsOf(written);
+}
+
+const lapses: readonly (readonly [
+  when: string,
+  order: Order | undefined,
+  report: Report,
+  expected: readonly string[],
+])[] = [
+  [
+    "it was ordered",
+    seven,
+    given(seven, "Proved"),
+    [`Refused 7 ${attempt}`, `Proved 7 ${attempt}`],
+  ],
+  [
+    "it was never ordered",
+    undefined,
+    given({ ...seven, attempt: 0 }, "Proved"),
+    ["Refused 7 0", "Proved 7 0"],
+  ],
+  ["the node has refused newer content", eight, given(eight, "Refused"), []],
+  ["newer content has failed", eight, given(eight, "Failed"), []],
+];
+for (const [when, order, report, expected] of lapses)
+  test(`reports once that content is not in force any more, and once that it is again, if ${when}`, async () => {
+    assert.deepEqual(await reported(order, report, [refused, proved]), expected);
+  });
+
+test("gives no report twice while nothing changes, whatever the object has", async () => {
+  const results: readonly Result[] = ["Proved", "Failed", "Refused", "Removed"];
+  for (const order of [undefined, seven, eight])
+    for (const about of [seven, { ...seven, attempt: 0 }, eight, { ...eight, attempt: 0 }])
+      for (const result of results)
+        for (const step of [proved, refused]) {
+          const when = `${order?.revision} ${result} ${about.revision} ${about.attempt}`;
+          const written = await reported(order, given(about, result), [step]);
+          assert.equal(new Set(written).size, written.length, `${when}: ${written.join(", ")}`);
+        }
+});
+
+test("reports a withdrawal that cannot be done with the withdrawal's revision, also if an order is open", async () => {
+  for (const order of [seven, "none"] as const) {
+    const { reports, sent, clock } = place(seven, given(seven, "Proved"));
+    for (const now of [0, 10_000]) {
+      clock.now = now;
+      await reports.give(refused, { ...withContent, order, release: eight });
+    }
+    assert.deepEqual(contentsOf(sent), ["Refused 8 0"]);
+  }
 });
 
 test("after a restart, holds the proof back until the new kubelet process has renewed the node's Lease", async () => {

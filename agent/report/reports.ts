@@ -5,7 +5,7 @@
 import { keyOf, type Report, type Result, belongsTo, type Named } from "#contract/order.ts";
 import type { PublishedMode } from "#contract/names.ts";
 import type { Api } from "../api/api.ts";
-import { orderFor } from "../facts/order.ts";
+import { activeOrder } from "../facts/order.ts";
 import { codes, formatLine, type Step, wait } from "../facts/step.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { Observed } from "../facts/facts.ts";
@@ -94,22 +94,25 @@ type Content = Pick<Report, "revision" | "digest" | "attempt">;
 /** The content that the report is about; undefined if there is nothing to report. */
 function contentOf(result: Result, observed: Observed, own: Own): Content | undefined {
   const { order, report } = own;
-  if (result === "Failed" || result === "Refused") {
-    const open = orderFor(own, observed.journal);
-    return typeof open === "string" ? undefined : open;
+  const { release, journal } = observed;
+  const isAboutRelease = result === "Removed" || (result === "Refused" && release !== undefined);
+  if (!isAboutRelease && result !== "Proved") {
+    // The object might have another order by now, which is not answered by this step.
+    const open = activeOrder(observed.order);
+    if (open !== undefined || result === "Failed") return open;
   }
-  const content: Named | undefined = result === "Removed" ? observed.release : observed.journal;
+  const content: Named | undefined = isAboutRelease ? release : journal;
   if (content === undefined || content.revision === 0) return undefined;
   const { revision, digest } = content;
   if (digest === undefined) return undefined;
   if (belongsTo(content, order ?? "none"))
     return { revision, digest, attempt: order?.attempt ?? 0 };
-  const isSame = report?.result === result && belongsTo(content, report);
-  if (isSame) return { revision, digest, attempt: report.attempt };
+  if (report !== undefined && belongsTo(content, report))
+    return { revision, digest, attempt: report.attempt };
   // The node has other content than it was asked for. A failure or a refusal stays reported, and an
   // order without an answer is answered soon. But the object must not claim other content.
   const claims = report?.result === "Proved" || report?.result === "Removed";
-  if (result === "Proved" && order !== undefined && !claims) return undefined;
+  if (!isAboutRelease && order !== undefined && !claims) return undefined;
   return { revision, digest, attempt: 0 };
 }
 

@@ -21,7 +21,7 @@ import {
 } from "./evidence.ts";
 import type { Action, Decision, SecretFacts, Snapshot, StateFacts } from "./facts.ts";
 import { isPromotable, newerContent, publication } from "./publish.ts";
-import { completionOf } from "./release.ts";
+import { completionOf, mayHaveEntries, type Completion } from "./release.ts";
 import { upgradeBudget } from "./upgrade.ts";
 import { idleView, untilCounted, viewOf } from "./view.ts";
 import { untilAskedAgain } from "./waits.ts";
@@ -74,12 +74,11 @@ function decidePublished(observed: Snapshot, secret: SecretFacts): Decision {
   const decided = (state: StateFacts, ...actions: Action[]): Decision => {
     const isSame = isDeepStrictEqual(state, observed.state);
     const all = isSame ? actions : [{ kind: "save", state } as const, ...actions];
-    const waits = [newer.waits, completion.again, budget.again];
+    const waits = [newer.waits, completion.again, budget.again, window.again];
     return decisionOf(all, view, untilChange(snapshot, evidence, waits));
   };
   if (newer.isNewer && newer.waits <= 0) return decided(evidence.state, publication(snapshot));
-  if (completion.isComplete)
-    return decided(evidence.state, { kind: "complete", leftBehind: completion.leftBehind });
+  if (completion.isComplete) return decided(evidence.state, ...endOf(snapshot, completion));
   const promotes = halt === undefined && isPromotable(snapshot, evidence);
   return decided(
     stateBefore(evidence, window, promotes),
@@ -89,6 +88,23 @@ function decidePublished(observed: Snapshot, secret: SecretFacts): Decision {
       (node) => ({ kind: "ask", node, order: orderFor(snapshot, node) }) as const,
     ),
     ...(promotes ? [{ kind: "promote" } as const] : []),
+  );
+}
+
+/**
+ * Ends the withdrawal. A node that is left behind needs an object that shows this, because the
+ * object stays after all else is deleted. So such a node is first asked for the release.
+ */
+function endOf(snapshot: Published, { leftBehind }: Completion): readonly Action[] {
+  const unmarked = leftBehind.filter(
+    ({ object }) => object === undefined || !mayHaveEntries(object),
+  );
+  if (unmarked.length === 0)
+    return [{ kind: "complete", leftBehind: leftBehind.map(({ name }) => name) }];
+  return unmarked.map((node) =>
+    node.object === undefined
+      ? { kind: "create", node }
+      : { kind: "ask", node, order: orderFor(snapshot, node) },
   );
 }
 
@@ -108,10 +124,13 @@ function templateAction({ template }: Published, maxUnavailable: number): readon
 }
 
 /** A node without an agent needs no object. */
-const createActions = ({ nodes }: Published): readonly Action[] =>
-  nodes
-    .filter(({ pod, object }) => pod?.isDeleting === false && object === undefined)
+function createActions({ nodes, orphans }: Published): readonly Action[] {
+  // The object of a former Node with this name must first be garbage-collected.
+  const taken = new Set(orphans.map(({ name }) => name));
+  return nodes
+    .filter(({ name, pod, object }) => pod?.isDeleting === false && !object && !taken.has(name))
     .map((node) => ({ kind: "create", node }));
+}
 
 /** Seconds until the passing of time alone can change the decision. */
 function untilChange(snapshot: Published, { nodes }: Evidence, waits: readonly number[]): number {

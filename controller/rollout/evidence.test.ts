@@ -327,3 +327,20 @@ test("asks failed, silent and refused nodes again after a retry, in one decision
     ["silent", true],
   ]);
 });
+
+test("counts no joining node as lost once the content is served", () => {
+  const isServed = { secret: { ...secret, served: secret.revision } };
+  const nodes = [...provedNodes(3), askedNode("silent", at)];
+  const lost = (changes: Partial<Snapshot>) =>
+    decide(snapshotOf({ now: late, nodes, ...changes })).actions.flatMap((action) =>
+      action.kind === "save" ? action.state.lost : [],
+    );
+  assert.deepEqual(lost({}), ["uid-silent"]);
+  assert.deepEqual(lost(isServed), []);
+});
+
+test("records no report while the policy is missing", () => {
+  const nodes = [askedNode("n", at, "Failed"), ...provedNodes(1)];
+  const { actions, view } = decide(snapshotOf({ nodes, isGuarded: false }));
+  assert.deepEqual([actions, view.isReady, view.halt], [[], false, undefined]);
+});

@@ -134,11 +134,17 @@ export function gather(snapshot: Published): Evidence {
   if (secret.intent === "release" || !isGuarded) return { nodes, proved: current, state };
   const verdicts = new Map<string, Verdict>();
   for (const uid of state.asked) verdicts.set(uid, "silent");
+  // Once the content is served, joining nodes take it without being asked, so it is no evidence if
+  // they never report.
+  const isJoiner = ({ report }: ObjectFacts): boolean =>
+    secret.served === secret.revision && report === undefined;
   for (const { uid, object } of orphans) {
     const verdict = verdictOf(snapshot, object);
-    verdicts.set(uid, verdict === "atWork" ? "silent" : verdict);
+    if (!isJoiner(object)) verdicts.set(uid, verdict === "atWork" ? "silent" : verdict);
   }
-  for (const { node, verdict } of nodes) verdicts.set(node.uid, verdict);
+  for (const { node, verdict } of nodes)
+    if (verdict !== "silent" || node.object === undefined || !isJoiner(node.object))
+      verdicts.set(node.uid, verdict);
   const having = (verdict: Verdict): string[] =>
     [...verdicts.keys()].filter((uid) => verdicts.get(uid) === verdict);
   const isOpen = (uid: string): boolean => !answers.has(verdicts.get(uid));

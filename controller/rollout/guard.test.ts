@@ -5,7 +5,7 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { nodesBindingPath, nodesPolicyPath } from "#kube/client/paths.ts";
 import { Guard } from "./guard.ts";
 
-const policy = { spec: { failurePolicy: "Fail" } };
+const policy = { spec: { failurePolicy: "Fail", validations: [{ expression: "true" }] } };
 const policyName = "global-pull-secret-nodes";
 const binding = { spec: { policyName, validationActions: ["Deny"] } };
 
@@ -36,6 +36,21 @@ const rows: readonly (readonly [
   ["the policy and its binding exist", both, true],
   ["nothing exists", {}, false],
   ["the binding is missing", { [nodesPolicyPath]: policy }, false],
+  [
+    "the policy has no validations",
+    { ...both, [nodesPolicyPath]: { spec: { failurePolicy: "Fail" } } },
+    false,
+  ],
+  [
+    "the policy is ignored when it fails",
+    { ...both, [nodesPolicyPath]: { spec: { ...policy.spec, failurePolicy: "Ignore" } } },
+    false,
+  ],
+  [
+    "the binding has exceptions",
+    { ...both, [nodesBindingPath]: { spec: { ...binding.spec, matchResources: {} } } },
+    false,
+  ],
   ["the policy is missing", { [nodesBindingPath]: binding }, false],
   [
     "the binding only warns",

@@ -6,12 +6,12 @@ import {
   keepNode,
   keepObject,
   keepPod,
-  mayHaveEntries,
   modeOf,
   nodePullSecret,
   templateOf,
   type AgentPod,
 } from "./objects.ts";
+import { mayHaveEntries } from "./release.ts";
 
 type Fields = Record<string, unknown>;
 type Changes = Readonly<{ metadata?: Fields; spec?: Fields; status?: Fields }>;

@@ -148,12 +148,3 @@ export const nodePullSecret = ({ name, uid }: Pick<NodeFacts, "name" | "uid">) =
 });
 
 export const objectPath = (name: string): string => `${collections.nodePullSecrets}/${name}`;
-
-/**
- * True if the node might still have our entries: it was asked for content, or has reported content,
- * and has not confirmed a later release. After a withdrawal, its NodePullSecret stays.
- */
-export function mayHaveEntries({ order, report }: ObjectFacts): boolean {
-  if (report?.result === "Removed") return report.revision < (order?.revision ?? 0);
-  return order !== undefined || report !== undefined;
-}

@@ -7,6 +7,7 @@ import type { Action, NodeFacts, SecretFacts, Snapshot, View, Wanted } from "./f
 import { newerContent, publication } from "./publish.ts";
 import {
   askedNode,
+  newest,
   nodeOf,
   nodesOf,
   now,
@@ -18,6 +19,7 @@ import {
   secret,
   snapshotOf,
   state,
+  usual,
 } from "./snapshot.fixture.ts";
 
 type Changes = Partial<Omit<Snapshot, "secret">> & Readonly<{ secret?: Partial<SecretFacts> }>;
@@ -226,3 +228,23 @@ function savedIn(actions: readonly Action[]) {
   const [first] = actions;
   return first?.kind === "save" ? first.state : undefined;
 }
+
+test("publishes the same content again if a node has proved a later revision, as after a restored etcd", () => {
+  const proved = (revision: number) =>
+    nodeOf("n", { object: objectOf(undefined, reportOf("Proved", at, { ...newest, revision })) });
+  const publishes = (revision: number, changes: Partial<Snapshot> = {}) =>
+    decide(snapshotOf({ ...changes, nodes: [proved(revision)] })).actions.some(
+      ({ kind }) => kind === "publish",
+    );
+  assert.ok(publishes(newest.revision + 1));
+  assert.ok(!publishes(newest.revision));
+  assert.ok(!publishes(newest.revision + 1, { isPaused: true }));
+  assert.ok(!publishes(snapshotOf().now + 1), "a revision of the future is damaged data");
+});
+
+test("promotes although a node is silent or its agent does not run, if all others have proved it", () => {
+  const late = { now: at + usual + 1 };
+  const stopped = nodeOf("stopped", { pod: { ...pod, isRunning: false } });
+  const nodes = [...provedNodes(1), askedNode("silent", at), stopped];
+  assert.ok(decide(snapshotOf({ ...late, nodes })).actions.some(({ kind }) => kind === "promote"));
+});

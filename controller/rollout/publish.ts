@@ -4,7 +4,13 @@
 import type { PublishedMode } from "#contract/names.ts";
 import { mostRevision } from "#contract/order.ts";
 import { burst, burstSeconds, type Action, type Snapshot, type View } from "./facts.ts";
-import { aheadSeconds, placesTaken, type Evidence, type Published } from "./evidence.ts";
+import {
+  aheadSeconds,
+  placesTaken,
+  type Evidence,
+  type Published,
+  type Verdict,
+} from "./evidence.ts";
 
 type Publication = Extract<Action, { kind: "publish" }>;
 
@@ -27,8 +33,19 @@ export function newerContent(snapshot: Published): Newer {
   }
   if (target.intent === "release") return nothing;
   if (modeToPublish(snapshot) !== secret.mode) return due;
+  if (isBehind(snapshot) && !isPaused && untilPlace(snapshot) <= 0) return due;
   return target.mode === secret.mode ? nothing : { ...nothing, pending: "template" };
 }
+
+/**
+ * True if a node has proved a later revision: etcd was restored, and nodes follow no older order. The
+ * same content under a new revision restarts no kubelet.
+ */
+const isBehind = ({ nodes, secret, now }: Published): boolean =>
+  nodes.some(({ object }) => {
+    const { result, revision = 0 } = object?.report ?? {};
+    return result === "Proved" && revision > secret.revision && revision <= now;
+  });
 
 const due: Newer = { isNewer: true, waits: 0, pending: "no" };
 const nothing: Newer = { isNewer: false, waits: Number.POSITIVE_INFINITY, pending: "no" };
@@ -101,6 +118,9 @@ function modeToPublish({ secret, template, target }: Snapshot): PublishedMode {
 /** How many nodes must have proved the content before joining nodes get it. */
 const enoughProofs = 3;
 
+/** Nodes that had their turn, and do not have the content. */
+const unable: ReadonlySet<Verdict> = new Set(["refused", "failed", "silent"]);
+
 /**
  * Whether joining nodes may now get the newest content: three nodes have proved it, or all
  * reachable nodes that can. Nodes that refused or failed cannot.
@@ -110,8 +130,8 @@ export function isPromotable(snapshot: Published, { nodes, proved }: Evidence): 
   if (!isGuarded || secret.intent === "release" || secret.served === secret.revision) return false;
   if (proved >= enoughProofs) return true;
   const able = nodes.filter(
-    ({ node, verdict }) =>
-      node.pod?.isUnreachable === false && verdict !== "refused" && verdict !== "failed",
+    ({ node: { pod }, verdict }) =>
+      pod?.isRunning === true && !pod.isUnreachable && !unable.has(verdict),
   );
   return able.length > 0 && able.every(({ verdict }) => verdict === "current");
 }

@@ -63,7 +63,9 @@ const rows: readonly [
     unserved,
   ],
   ["forgetAfter is not over", [confirmed, nodeOf("n")], undefined, inTime],
-  ["forgetAfter is over", [confirmed, nodeOf("n"), young], ["n"], afterAll],
+  ["forgetAfter is over", [confirmed, askedNode("n", 5), young], ["n"], afterAll],
+  ["a node that is left behind has no order yet", [confirmed, nodeOf("n")], undefined, afterAll],
+  ["the policy is missing", [confirmed], undefined, { isGuarded: false }],
   [
     "the wanted content is no release any more",
     [confirmed],
@@ -99,4 +101,18 @@ test("writes a deleted DaemonSet again while nodes must confirm the release", ()
 test("decides again when forgetAfter is over", () => {
   const snapshot = snapshotOf({ ...inTime, secret: release, target, state: served });
   assert.deepEqual([decide(snapshot).actions, decide(snapshot).again], [[], 1]);
+});
+
+test("gives each node that is left behind an object with an order, so that it stays named", () => {
+  const nodes = [confirmed, nodeOf("n"), nodeOf("none", { object: undefined })];
+  const snapshot = snapshotOf({ ...afterAll, secret: release, target, state: served, nodes });
+  const marks = decide(snapshot).actions.map((action) => [
+    action.kind,
+    "node" in action ? action.node.name : undefined,
+    "order" in action ? action.order.revision : undefined,
+  ]);
+  assert.deepEqual(marks, [
+    ["ask", "n", release.revision],
+    ["create", "none", undefined],
+  ]);
 });

@@ -1,5 +1,6 @@
 /** When a withdrawal is complete. Pure. */
 import { aheadSeconds, type Evidence, type NodeEvidence, type Published } from "./evidence.ts";
+import type { NodeFacts, ObjectFacts } from "./facts.ts";
 
 /**
  * Seconds after `publishedAt` within which a joining node can still get the former content. The
@@ -11,7 +12,7 @@ const writtenSeconds = 120;
 /** `again`: seconds until `forgetAfter` has passed. */
 export type Completion = Readonly<{
   isComplete: boolean;
-  leftBehind: readonly string[];
+  leftBehind: readonly NodeFacts[];
   again: number;
 }>;
 
@@ -25,7 +26,7 @@ export function completionOf(snapshot: Published, { nodes }: Evidence): Completi
     return { isComplete: false, leftBehind: [], again: Number.POSITIVE_INFINITY };
   const leftBehind = nodes
     .filter((evidence) => evidence.verdict !== "current" && canHaveContent(snapshot, evidence))
-    .map(({ node }) => node.name);
+    .map(({ node }) => node);
   const again = secret.publishedAt + policy.forgetAfter - now;
   // Without the policy, one node could report for all nodes.
   const isConfirmed = isGuarded && leftBehind.length === 0;
@@ -33,13 +34,24 @@ export function completionOf(snapshot: Published, { nodes }: Evidence): Completi
 }
 
 /**
- * A node with an order or a report can have content. If content was served, so can a Node that has
- * reported nothing yet, unless it is younger than the release. A Node of the future is older: the
- * API server's clock was set back since its creation.
+ * A node that was asked or has reported can have content. If content was served, so can any other
+ * Node, unless it is younger than the release. A Node of the future is older: the API server's clock
+ * was set back since its creation.
  */
 function canHaveContent({ secret, state, now }: Published, { node }: NodeEvidence): boolean {
-  const { order, report } = node.object ?? {};
-  const isOlder =
-    node.created <= secret.publishedAt + writtenSeconds || node.created > now + aheadSeconds;
-  return order !== undefined || report !== undefined || (state.served && isOlder);
+  const { created, object } = node;
+  if (object !== undefined && mayHaveEntries(object)) return true;
+  if (object?.report !== undefined && object.report.revision >= secret.revision) return false;
+  const isOlder = created <= secret.publishedAt + writtenSeconds || created > now + aheadSeconds;
+  return state.served && isOlder;
+}
+
+/**
+ * True if the node might still have our entries: it was asked for content, or has reported content,
+ * and has not confirmed a later release. After a withdrawal, its NodePullSecret stays.
+ */
+export function mayHaveEntries({ order, report }: ObjectFacts): boolean {
+  if (report?.result !== "Removed") return order !== undefined || report !== undefined;
+  const isConfirmed = report.revision === order?.revision && report.digest === order.digest;
+  return order !== undefined && report.revision <= order.revision && !isConfirmed;
 }

@@ -83,7 +83,7 @@ const lastRetrySeconds = 6 * 3600;
  */
 export function untilAskedAgain({ pod, object }: NodeFacts, now: number): number {
   const attempt = object?.order?.attempt ?? 0;
-  if (pod !== undefined && pod.created > attempt) return 0;
+  if (pod && pod.created > attempt && pod.created <= now + aheadSeconds) return 0;
   const refusedFor = Math.max(0, attempt - (object?.report?.since ?? attempt));
   const pause = Math.min(firstRetrySeconds + refusedFor, lastRetrySeconds);
   // If the clock was set back, the order lies in the future, and its pause is over.

@@ -105,7 +105,7 @@ const rows: readonly [
   [
     "one control-plane node at a time",
     [...provedNodes(1), nodeOf("a", controlPlane), nodeOf("b", controlPlane), ...free("c")],
-    ["a", "c"],
+    ["c", "a"],
   ],
   [
     "no control-plane node while another works",
@@ -194,3 +194,33 @@ for (const [condition, node, expected, since = publishedAt] of attempts)
     const snapshot = { ...snapshotOf({ now: now + 0.7, state: { ...state, since } }), secret };
     assert.deepEqual(orderFor(snapshot, node), orderAt(expected));
   });
+
+test("asks control-plane nodes after all others, and none while one of them is silent", () => {
+  const later = { now: at + usual + 1 };
+  const silent = { ...working("a"), ...controlPlane };
+  const nodes = [...provedNodes(5), silent, nodeOf("b", controlPlane), ...free("c")];
+  assert.deepEqual(askedBy({ nodes, ...later }), ["c"]);
+});
+
+test("without restarts, asks fifty nodes in a second, and the others a second later", () => {
+  const names = Array.from({ length: 120 }, (_, index) => `n${index}`);
+  const nodes = [...provedNodes(1), ...free(...names)];
+  const mode = "Reread" as const;
+  const { template, target } = snapshotOf();
+  const changes = {
+    secret: { ...secret, mode },
+    target: { ...target, mode },
+    template: template && { ...template, mode },
+  };
+  const pods = nodes.map((node) => ({ ...node, pod: { ...pod, mode } }));
+  const asked = askedBy({ ...changes, nodes: pods });
+  assert.equal(asked.length, 50);
+  const now = Math.floor(snapshotOf().now);
+  const after = pods.map((node) =>
+    asked.includes(node.name) ? { ...node, object: objectOf(orderAt(now)) } : node,
+  );
+  const saved = { ...state, proved: true };
+  const full = decide(snapshotOf({ ...changes, nodes: after, state: saved }));
+  assert.deepEqual([full.actions.filter(({ kind }) => kind === "ask").length, full.again], [0, 1]);
+  assert.equal(askedBy({ ...changes, nodes: after, now: now + 1 }).length, 50);
+});

@@ -37,6 +37,8 @@ export type Window = Readonly<{
   reasons: ReadonlyMap<NodeEvidence, WaitReason>;
   /** How many places are in use. */
   places: number;
+  /** Seconds until more nodes can be asked. Infinite: only after a report. */
+  again: number;
 }>;
 
 /** The places, while candidates take them one after the other. */
@@ -52,10 +54,11 @@ class Places {
     this.#most = placesOf(snapshot, proved);
     this.#restarts = snapshot.secret.mode === "Restart";
     for (const { node, verdict, isAtWork } of nodes) {
+      // A silent control-plane node keeps its place, because its kubelet might be dead.
+      if (node.isControlPlane && (isAtWork || verdict === "silent")) this.#controlPlane += 1;
       if (!isAtWork) continue;
       this.taken += 1;
       if (verdict === "atWork") this.#newest += 1;
-      if (node.isControlPlane) this.#controlPlane += 1;
     }
   }
 
@@ -106,21 +109,23 @@ export function fillWindow(circumstances: Circumstances, evidence: Evidence): Wi
     places.take(candidate);
     asked.push(candidate.node);
   }
-  return { asked, reasons, places: places.taken };
+  const again = asked.length >= most ? 1 : Number.POSITIVE_INFINITY;
+  return { asked, reasons, places: places.taken, again };
 }
 
 /**
  * Ready nodes first, then those whose agents have run longest: they are the least likely to die.
- * Nodes that refused their last order or have not answered it come last, so that they delay no
+ * Control-plane nodes come after them. Nodes that refused their last order or have not answered it come last, so that they delay no
  * other node.
  */
 const byPriority = (first: NodeEvidence, other: NodeEvidence): number =>
   rankOf(first) - rankOf(other) ||
   (first.node.pod?.readySince ?? 0) - (other.node.pod?.readySince ?? 0);
 
-function rankOf({ node: { pod, object }, verdict }: NodeEvidence): number {
+function rankOf({ node: { pod, object, isControlPlane }, verdict }: NodeEvidence): number {
   const isOpen = object?.order !== undefined && object.report?.attempt !== object.order.attempt;
-  return (verdict === "refused" || isOpen ? 2 : 0) + (pod?.readySince === undefined ? 1 : 0);
+  const ranks = [pod?.readySince === undefined, isControlPlane, verdict === "refused" || isOpen];
+  return ranks.reduce((rank, isLater, index) => rank + Number(isLater) * 2 ** index, 0);
 }
 
 /**

@@ -15,7 +15,10 @@ export function install(api: FakeApi): void {
   for (const name of ["globalpullsecrets", "nodepullsecrets"])
     api.store.define(readFileSync(join(crds, `${name}.yaml`), "utf8"));
   const spec = { policyName: metadata.name, validationActions: ["Deny"] };
-  create(api, "validatingadmissionpolicies", { metadata, spec: { failurePolicy: "Fail" } });
+  create(api, "validatingadmissionpolicies", {
+    metadata,
+    spec: { failurePolicy: "Fail", validations: [{ expression: "true" }] },
+  });
   create(api, "validatingadmissionpolicybindings", { metadata, spec });
 }
 

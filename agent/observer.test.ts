@@ -25,6 +25,7 @@ import { byProvider, configAfterProvider } from "./delivery/provider/provider.ts
 import { act } from "./execute.ts";
 import { parseConfig } from "./facts/config.ts";
 import { needsProc as skip } from "./files/needs.fixture.ts";
+import type { Observed } from "./facts/facts.ts";
 import { unit } from "./facts/facts.fixture.ts";
 import { firstJournal } from "./journal/journal.ts";
 import { saveJournal } from "./journal/store.ts";
@@ -102,6 +103,10 @@ class Place {
   /** Restarts the container in the same pod. */
   restarts(): void {
     this.#observer = this.#observing();
+  }
+
+  get observed(): Observed {
+    return this.#observer.observed;
   }
 
   /** Runs a round half a minute later. */
@@ -182,6 +187,22 @@ test(
         assert.deepEqual(place.asked, ["healthz"], `long after: ${change}`);
       }
     }
+  },
+);
+
+test(
+  "gives reports the order on which the step was decided, and the withdrawal in the Secret",
+  { skip },
+  async (t) => {
+    const place = new Place(t);
+    const { node } = place;
+    const { order } = node;
+    await place.observe();
+    node.ask(2);
+    assert.deepEqual([place.observed.order, place.observed.release], [order, undefined]);
+    node.mount(2, { intent: "release" });
+    await place.observe();
+    assert.deepEqual(place.observed.release, { revision: 2, digest: node.digest(2) });
   },
 );
 

@@ -231,6 +231,22 @@ test("withdraws from an unfit node: confirms it if no entry of ours can remain o
   assert.equal(summary({ ...release, journal: newer }), "GPS222 Refused");
 });
 
+test("reports a file that it cannot read in the middle of a change only for a withdrawal, because an order might still succeed", () => {
+  const applying = { ...idle, phase: "applying" } as const;
+  const at = {
+    file: { kind: "refused", why: "it is a symbolic link" },
+    journal: applying,
+  } as const;
+  check([
+    [
+      "a withdrawal",
+      { ...at, mounted: { ...withdrawn, digest: "seven's" } },
+      "wait GPS206 Refused",
+    ],
+    ["an order", at, "wait GPS206"],
+  ]);
+});
+
 test("removes our folder from the directory of another kubelet, but does not confirm the withdrawal there", () => {
   const elsewhere = "pods/u does not exist";
   const release = { elsewhere, mounted: { ...withdrawn, digest: "seven's" } };

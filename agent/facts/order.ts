@@ -43,8 +43,7 @@ export function documentToApply(
   if (mounted.intent === "release") return mounted;
   if (activeOrder(order) !== undefined) return belongsTo(mounted, order) ? mounted : undefined;
   const isKept = journal !== undefined && belongsTo(journal, mounted);
-  const mayJoin = mounted.served === true && order !== "answered";
-  return isKept || mayJoin ? mounted : undefined;
+  return isKept || mounted.served === true ? mounted : undefined;
 }
 
 /**

@@ -100,9 +100,11 @@ test("reports code, message, mode and version", async () => {
 });
 
 test("reports a completed withdrawal with the withdrawal's revision", async () => {
-  const { reports, sent } = place(seven, given(seven, "Proved"));
-  await reports.give(removed, { ...withContent, journal: undefined, release: eight });
-  assert.deepEqual(contentsOf(sent), ["Removed 8 0"]);
+  for (const result of ["Proved", "Failed"] as const) {
+    const { reports, sent } = place(seven, given(seven, result));
+    await reports.give(removed, { ...withContent, journal: undefined, release: eight });
+    assert.deepEqual(contentsOf(sent), ["Removed 8 0"]);
+  }
 });
 
 test("reports nothing while the API server or the object is missing, or if nothing is in force", async () => {
@@ -172,6 +174,12 @@ const lapses: readonly (readonly [
   [
     "it was never ordered",
     undefined,
+    given({ ...seven, attempt: 0 }, "Proved"),
+    ["Refused 7 0", "Proved 7 0"],
+  ],
+  [
+    "the node has newer content than it was asked for",
+    { ...seven, revision: 6 },
     given({ ...seven, attempt: 0 }, "Proved"),
     ["Refused 7 0", "Proved 7 0"],
   ],

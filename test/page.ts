@@ -41,19 +41,24 @@ export function pageOf(file: string) {
   };
 }
 
-/** Replaces UIDs, times and ages, which differ from run to run. */
+/** Replaces UIDs, times, ages and revisions, which differ from run to run. */
 const plain = (printed: string): string =>
   printed
     .replaceAll(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "UID")
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "TIME")
     .replaceAll(/\b\d+(?:s|m\d+s)$/gm, "AGE")
+    .replaceAll(revisions, "REVISION")
     .trim();
 
-/** Removes widths of columns and ages, which differ from run to run. */
+/** Revisions are seconds since 1970. */
+const revisions = /\b1\d{9}\b/g;
+
+/** Removes widths of columns, ages and revisions, which differ from run to run. */
 const shapeOf = (line: string): string =>
   line
     .trim()
     .replaceAll(/\s+/g, " ")
+    .replaceAll(revisions, "REVISION")
     .replace(/(?: \d+[smhd])(?:\d+[smh])?$/, " AGE");
 
 /**

@@ -96,6 +96,7 @@ test("returns the unit's state as systemd reports it", async (t) => {
     restarts: 0,
     result: "success",
     startLimit: 0,
+    started: 1000,
     restartDelay: 100,
     refuses: false,
   });

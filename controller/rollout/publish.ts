@@ -38,8 +38,8 @@ export function newerContent(snapshot: Published): Newer {
 }
 
 /**
- * True if a node has proved a later revision: etcd was restored, and nodes follow no older order. The
- * same content under a new revision restarts no kubelet.
+ * True if a node has proved a later revision: etcd was restored, and nodes follow no older order.
+ * The same content under a new revision restarts no kubelet.
  */
 const isBehind = ({ nodes, secret, now }: Published): boolean =>
   nodes.some(({ object }) => {

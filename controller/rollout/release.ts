@@ -35,8 +35,8 @@ export function completionOf(snapshot: Published, { nodes }: Evidence): Completi
 
 /**
  * A node that was asked or has reported can have content. If content was served, so can any other
- * Node, unless it is younger than the release. A Node of the future is older: the API server's clock
- * was set back since its creation.
+ * Node, unless it is younger than the release. A Node of the future is older: the API server's
+ * clock was set back since its creation.
  */
 function canHaveContent({ secret, state, now }: Published, { node }: NodeEvidence): boolean {
   const { created, object } = node;

@@ -204,7 +204,6 @@ test("asks control-plane nodes after all others, and none while one of them is s
 
 test("without restarts, asks fifty nodes in a second, and the others a second later", () => {
   const names = Array.from({ length: 120 }, (_, index) => `n${index}`);
-  const nodes = [...provedNodes(1), ...free(...names)];
   const mode = "Reread" as const;
   const { template, target } = snapshotOf();
   const changes = {
@@ -212,13 +211,20 @@ test("without restarts, asks fifty nodes in a second, and the others a second la
     target: { ...target, mode },
     template: template && { ...template, mode },
   };
-  const pods = nodes.map((node) => ({ ...node, pod: { ...pod, mode } }));
-  const asked = askedBy({ ...changes, nodes: pods });
+  const inMode = { pod: { ...pod, mode } };
+  const nodesAsked = (asked: readonly string[], attempt: number) => [
+    ...provedNodes(1),
+    ...names.map((name) =>
+      nodeOf(
+        name,
+        asked.includes(name) ? { ...inMode, object: objectOf(orderAt(attempt)) } : inMode,
+      ),
+    ),
+  ];
+  const asked = askedBy({ ...changes, nodes: nodesAsked([], 0) });
   assert.equal(asked.length, 50);
   const now = Math.floor(snapshotOf().now);
-  const after = pods.map((node) =>
-    asked.includes(node.name) ? { ...node, object: objectOf(orderAt(now)) } : node,
-  );
+  const after = nodesAsked(asked, now);
   const saved = { ...state, proved: true };
   const full = decide(snapshotOf({ ...changes, nodes: after, state: saved }));
   assert.deepEqual([full.actions.filter(({ kind }) => kind === "ask").length, full.again], [0, 1]);

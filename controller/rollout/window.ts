@@ -115,8 +115,8 @@ export function fillWindow(circumstances: Circumstances, evidence: Evidence): Wi
 
 /**
  * Ready nodes first, then those whose agents have run longest: they are the least likely to die.
- * Control-plane nodes come after them. Nodes that refused their last order or have not answered it come last, so that they delay no
- * other node.
+ * Control-plane nodes come after them. Nodes that refused their last order or have not answered it
+ * come last, so that they delay no other node.
  */
 const byPriority = (first: NodeEvidence, other: NodeEvidence): number =>
   rankOf(first) - rankOf(other) ||

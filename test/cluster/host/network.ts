@@ -19,6 +19,8 @@ export type Network = Readonly<{
   device: string;
   all: string;
   hub: string;
+  /** The machine's own address in this network. */
+  machine: string;
   services: string;
   /** ClusterIP of the Service default/kubernetes. */
   api: string;
@@ -35,6 +37,7 @@ export function networkOf(slot: number): Network {
     device: `gps${slot}`,
     all: `${prefix}.0.0/16`,
     hub: `${prefix}.0.1`,
+    machine: `${prefix}.254.1`,
     services: `${prefix}.255.0/24`,
     api: `${prefix}.255.1`,
     node: (index) => `${prefix}.0.${10 + index}`,
@@ -58,12 +61,12 @@ export async function isTaken(network: Network): Promise<boolean> {
 }
 
 export async function makeHub(network: Network): Promise<void> {
-  const { device } = network;
-  const [up, down] = [network.hub.replace(".0.1", ".254.2"), network.hub.replace(".0.1", ".254.1")];
+  const { device, machine } = network;
+  const up = network.hub.replace(".0.1", ".254.2");
   await run(["ip", "netns", "add", `${device}-hub`]);
   await batch([
     `link add ${device} type veth peer name uplink netns ${device}-hub`,
-    `addr add ${down}/30 dev ${device}`,
+    `addr add ${machine}/30 dev ${device}`,
     `link set ${device} up`,
     `route add ${network.all} via ${up}`,
   ]);

@@ -67,6 +67,12 @@ const rows: readonly [
   ["a node that is left behind has no order yet", [confirmed, nodeOf("n")], undefined, afterAll],
   ["the policy is missing", [confirmed], undefined, { isGuarded: false }],
   [
+    "the policy is missing, and nothing was asked or reported",
+    [nodeOf("n")],
+    [],
+    { ...unserved, isGuarded: false },
+  ],
+  [
     "the wanted content is no release any more",
     [confirmed],
     undefined,

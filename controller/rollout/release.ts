@@ -28,8 +28,9 @@ export function completionOf(snapshot: Published, { nodes }: Evidence): Completi
     .filter((evidence) => evidence.verdict !== "current" && canHaveContent(snapshot, evidence))
     .map(({ node }) => node);
   const again = secret.publishedAt + policy.forgetAfter - now;
-  // Without the policy, one node could report for all nodes.
-  const isConfirmed = isGuarded && leftBehind.length === 0;
+  // Without the policy, one node could report for all nodes, so no report counts.
+  const hasReports = nodes.some(({ node }) => node.object?.report !== undefined);
+  const isConfirmed = leftBehind.length === 0 && (isGuarded || !hasReports);
   return { isComplete: isConfirmed || again < 0, leftBehind, again: again + 1 };
 }
 

@@ -80,9 +80,10 @@ test("H4: serves all other nodes while one agent is frozen, and this node when t
 });
 
 test("H4: serves a node that joins while the controller is killed", async () => {
+  const running = [...cluster.nodes];
   const joining = cluster.addNode();
   const search = "kill -KILL $(grep -l '/app/controller[.]cjs' /proc/[0-9]*/cmdline | cut -d/ -f3)";
-  for (const node of cluster.nodes) await node.exec(["sh", "-c", `${search} || true`]);
+  for (const node of running) await node.exec(["sh", "-c", `${search} || true`]);
   const joiner = await joining;
   await until("the joining node has the entry", () => has(joiner, "three"), { timeout: 120_000 });
   await product.untilServed(cluster);

@@ -6,7 +6,7 @@
 import { OwnError } from "../files/errno.ts";
 import { type Connection, Refusal } from "./connection.ts";
 import { type ApiObject, isApiObject, isPart } from "./objects.ts";
-import { pauseAfter } from "./pause.ts";
+import { pauseAfter, steady } from "./pause.ts";
 import type { Streak } from "./trouble.ts";
 
 export type Target = Readonly<{
@@ -19,7 +19,8 @@ export type Target = Readonly<{
   received: (object: ApiObject | undefined, from: "list" | "watch") => void;
 }>;
 
-type Options = Readonly<{
+/** What each part needs that sends requests. */
+export type Sending = Readonly<{
   connection: Connection;
   streak: Streak;
   /** Waits that many milliseconds. */
@@ -29,14 +30,11 @@ type Options = Readonly<{
   signal: AbortSignal;
 }>;
 
-/** After a round of this many milliseconds, the next round can follow soon, however it ended. */
-const steady = 10_000;
-
 /** Seconds of one watch: 240 to 300, so that the watches of all nodes do not end together. */
 const watchSeconds = () => Math.round(240 + 60 * Math.random());
 
 /** Follows the object until `signal` aborts. Never rejects. */
-export async function follow(target: Target, options: Options): Promise<void> {
+export async function follow(target: Target, options: Sending): Promise<void> {
   const { connection, streak, pause, clock, signal } = options;
   const fieldSelector = `metadata.name=${target.name}`;
   const path = (query: Readonly<Record<string, string>> = {}) =>

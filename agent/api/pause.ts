@@ -28,6 +28,9 @@ export function pauseAfter(failures: number, error: unknown): number {
   return Math.max((most * (1 + jitter)) / 2, retryAfter * 1000 * (1 + jitter));
 }
 
+/** After a rest of this many milliseconds, a failure counts as the first again. */
+export const steady = 10_000;
+
 /** Waits, or until the signal. Never rejects. */
 export async function wait(milliseconds: number, signal: AbortSignal): Promise<void> {
   await sleep(milliseconds, undefined, { signal }).catch(() => {});

@@ -1,25 +1,16 @@
 /** Brings the agent's newest report into the status of the node's NodePullSecret. */
-import type { Connection } from "./connection.ts";
+import type { Sending } from "./follow.ts";
 import { type NewReport, type Own, isReported, statusOf, trimmed } from "./objects.ts";
-import { pauseAfter } from "./pause.ts";
-import type { Streak } from "./trouble.ts";
+import { pauseAfter, steady } from "./pause.ts";
 
-type Options = Readonly<{
-  connection: Connection;
-  /** The path of the object's status. */
-  path: string;
-  own: () => Own | "unknown" | "absent";
-  /** Called with the object as the API server answers it. */
-  accepted: (object: unknown) => void;
-  streak: Streak;
-  pause: (milliseconds: number) => Promise<void>;
-  /** Milliseconds that never jump. */
-  clock: () => number;
-  signal: AbortSignal;
-}>;
-
-/** After a rest of that many milliseconds, a report is sent without a pause. */
-const steady = 10_000;
+type Options = Sending &
+  Readonly<{
+    /** The path of the object's status. */
+    path: string;
+    own: () => Own | "unknown" | "absent";
+    /** Called with the object as the API server answers it. */
+    accepted: (object: unknown) => void;
+  }>;
 
 export function openReporter(options: Options) {
   const { connection, path, own, accepted, streak, pause, clock, signal } = options;

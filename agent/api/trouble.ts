@@ -16,7 +16,7 @@ export type ApiTrouble = Readonly<{ kind: TroubleKind; detail: string }>;
  */
 const lasting = 30_000;
 
-/** What goes wrong with one thing that is requested again and again. */
+/** A row of failures of the same request, which the agent repeats. */
 export type Streak = Readonly<{
   /** It failed, or it is `objectless`. */
   failed: (reason: unknown) => void;

@@ -2,7 +2,6 @@
 import { imagesOf } from "#pullsecret/registry/key.ts";
 import { type PublishedMode, secretKeys, servedKeys } from "#contract/names.ts";
 import { type Order, belongsTo, type Named } from "#contract/order.ts";
-
 import { type Document, interpret, type Mounted, type Newest, revisionIn } from "./mount.ts";
 
 /** `mounted`: the content that the node is to have. */

@@ -2,21 +2,16 @@
  * Gives the node's reports. Each round hands over what is true now. The connection to the API
  * server sends it until it is accepted, and does not repeat what the object already has.
  */
-import { keyOf, type Report, type Result, belongsTo, type Named } from "#contract/order.ts";
+import { belongsTo, keyOf, type Named, type Report, type Result } from "#contract/order.ts";
 import type { PublishedMode } from "#contract/names.ts";
-import type { Api } from "../api/api.ts";
+import type { Api, NewReport, Own } from "../api/api.ts";
 import { activeOrder } from "../facts/order.ts";
 import { codes, formatLine, type Step, wait } from "../facts/step.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { Observed } from "../facts/facts.ts";
 
-type Own = Exclude<ReturnType<Api["seen"]>["own"], string>;
-
 /** Milliseconds. A shorter refusal is not reported, because the reason might disappear. */
 const refusalLasts = 10_000;
-
-/** The longest message that the API server accepts. */
-const longestMessage = 800;
 
 type Inputs = Readonly<{
   api: Api;
@@ -60,14 +55,9 @@ export class Reports {
     return step;
   }
 
-  #reportOf(
-    { code, detail }: Step,
-    result: Result,
-    content: Content,
-  ): Omit<Report, "since" | "time"> {
+  #reportOf({ code, detail }: Step, result: Result, content: Content): NewReport {
     const { mode, version } = this.#inputs;
-    const message = formatLine(code, detail).slice(0, longestMessage);
-    return { ...content, result, code, message, mode, version };
+    return { ...content, result, code, message: formatLine(code, detail), mode, version };
   }
 
   /** When the present refusal of this order will have lasted long enough. */

@@ -8,10 +8,17 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { collections } from "#kube/client/paths.ts";
 import { inLanes } from "#kube/lanes.ts";
 import type { CollectionInformer } from "#kube/watch/informer.ts";
+import { isConflict } from "#runtime/loop.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { Action } from "./facts.ts";
 import type { Guard } from "./guard.ts";
-import { type AgentPod, nodePullSecret, type NodeMetadata, type NodeObject } from "./objects.ts";
+import {
+  type AgentPod,
+  nodePullSecret,
+  type NodeMetadata,
+  type NodeObject,
+  objectPath,
+} from "./objects.ts";
 
 export type ObjectAction = Extract<Action, { node: unknown }>;
 
@@ -28,7 +35,7 @@ const parallel = 16;
 export const inParallel = <T>(items: readonly T[], work: (item: T) => Promise<void>) =>
   inLanes(items, parallel, work);
 
-const pathOf = ({ node }: ObjectAction): string => `${collections.nodePullSecrets}/${node.name}`;
+const pathOf = ({ node }: ObjectAction): string => objectPath(node.name);
 
 export type Writing = Readonly<{
   cluster: Pick<Cluster, "create" | "patch">;
@@ -98,10 +105,6 @@ const isOutdated = ({ status, isDenial }: ApiError): boolean =>
  * failures.
  */
 const pauses = { conflict: 1, first: 5, later: 60 } as const;
-
-/** True if another client wrote first. A denial by a webhook can have any status. */
-const isConflict = (error: unknown): boolean =>
-  error instanceof ApiError && error.status === 409 && !error.isDenial;
 
 type Failure = Readonly<{ error: Error; failures: number; until: number }>;
 

@@ -150,6 +150,16 @@ test("does not turn conflicts into a hot loop", async (context) => {
   await end();
 });
 
+test("counts a webhook's denial with the status of a conflict as a failure", async (context) => {
+  const denied = { status: 409, reason: "Conflict", method: "PATCH", path: "/a", denied: true };
+  const { failures, advance, end } = simulated(context, async () => {
+    throw new ApiError(denied);
+  });
+  await advance(10_000);
+  assert.deepEqual(failures.slice(0, 2), [1, 2]);
+  await end();
+});
+
 test("makes few runs during a minute of failures and constant hints", async (context) => {
   let runs = 0;
   const { loop, failures, advance, end } = simulated(context, async () => {

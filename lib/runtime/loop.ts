@@ -38,9 +38,12 @@ const conflictMilliseconds = 300;
 /** Seconds of silence after which a loop counts as hanging. The longest pause is 360 s. */
 export const hangsSeconds = 600;
 
-/** True if another client wrote between our read and our write, so our write had no effect. */
+/**
+ * True if another client wrote between our read and our write, so our write had no effect. A webhook
+ * can deny with the same status, and lasts until a person acts.
+ */
 export const isConflict = (error: unknown): boolean =>
-  error instanceof ApiError && error.status === 409;
+  error instanceof ApiError && error.status === 409 && !error.isDenial;
 
 type Options = Readonly<{
   run: () => Promise<Again | undefined>;

@@ -47,6 +47,11 @@ export class Inside {
     return new Inside(machine, directory, registry.machine);
   }
 
+  /** Ends the scripted API server. Without this, the test's process would never end. */
+  [Symbol.dispose](): void {
+    this.node[Symbol.dispose]();
+  }
+
   /** Resets the node to a state without traces of an agent, with a running kubelet. */
   async fresh(): Promise<void> {
     await this.kill("SIGKILL");

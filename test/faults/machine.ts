@@ -28,7 +28,10 @@ before(async () => {
   assert.ok(machine);
   shared = { machine, inside: await Inside.on(machine, cluster), revision: 0 };
 });
-after(() => cluster?.down());
+after(() => {
+  shared?.inside[Symbol.dispose]();
+  cluster?.down();
+});
 
 export function sharedNode(): Shared {
   assert.ok(shared, "the node is not up");

@@ -34,7 +34,10 @@ before(async () => {
   cpSync(program, join(machine.rootfs, "root/kubelet"));
 });
 
-after(() => cluster?.down());
+after(() => {
+  inside?.[Symbol.dispose]();
+  cluster?.down();
+});
 
 /** Each test begins with a kubelet without a provider, and a node without traces of an agent. */
 beforeEach(async () => {

@@ -35,7 +35,10 @@ before(async () => {
   await machine.exec(["systemctl", "restart", "kubelet"]);
 });
 
-after(() => cluster?.down());
+after(() => {
+  inside?.[Symbol.dispose]();
+  cluster?.down();
+});
 
 /** Changes the password in the registry, and delivers this password as the next revision. */
 async function rotate(): Promise<string> {

@@ -20,7 +20,10 @@ before(async () => {
   inside = await Inside.on(machine, cluster);
 });
 
-after(() => cluster?.down());
+after(() => {
+  inside?.[Symbol.dispose]();
+  cluster?.down();
+});
 
 /**
  * Seconds until the kubelet dies, and whether systemd restarts the kubelet. The test combines each

@@ -36,6 +36,7 @@ export const clusterFiles: readonly string[] = [
   "test/faults/connection.test.ts",
   "test/faults/disk.test.ts",
   "test/faults/input.test.ts",
+  "test/faults/reboot.test.ts",
   "test/install/rendered.test.ts",
 ];
 

@@ -10,11 +10,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { V1Node } from "@kubernetes/client-node";
 import { collections } from "#kube/client/paths.ts";
 import { NodesDriver } from "#test/harness/nodes/drive.ts";
-import { isRunning } from "#test/harness/nodes/nodes.ts";
+import { isRunning, readySince } from "#test/harness/nodes/nodes.ts";
 import { until } from "../cluster/await.ts";
 import * as plane from "./plane.ts";
 import { content } from "./plane.ts";
-import { steer } from "./steer.ts";
+import { statusOf, steer, untilCondition } from "./steer.ts";
 
 const size = 300;
 /** Milliseconds between two replacements of a node. */
@@ -83,6 +83,17 @@ const untilBegun = (former: number) =>
     { timeout: begins },
   );
 
+/** Waits until all running agents have this document. Some nodes join at every moment. */
+const untilEveryNodeHas = (document: string) =>
+  until(
+    "every running agent has the document",
+    () =>
+      kubelets.model.nodes
+        .filter((node) => isRunning(node) && node.pods.some((pod) => readySince(pod) !== undefined))
+        .every(({ applied }) => applied === document),
+    { timeout: ends },
+  );
+
 test("rolls out a change and withdraws on 300 nodes in time while 600 nodes an hour are replaced", async (t) => {
   await steer(on, "10%");
   await using controller = plane.startController(on.kubeconfig);
@@ -98,7 +109,13 @@ test("rolls out a change and withdraws on 300 nodes in time while 600 nodes an h
     await plane.declare(on, content("two"));
     await untilBegun(revision);
     const changed = await plane.untilPublished(on, content("two"));
-    await plane.untilRolledOut(on, changed, ends);
+    await untilEveryNodeHas(content("two"));
+    await until(
+      "status reports it",
+      async () => (await statusOf(on)).revision?.inForce === changed,
+      { timeout: ends, seen: () => statusOf(on) },
+    );
+    await untilCondition(on, "Ready", "True", "InForce", ends);
     report("the change");
     // 10 % of the Nodes, of which some have dead machines that are not noticed yet.
     assert.ok(kubelets.mostAtOnce <= size / 10 + 3, `${kubelets.mostAtOnce} nodes at once`);

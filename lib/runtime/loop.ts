@@ -39,8 +39,8 @@ const conflictMilliseconds = 300;
 export const hangsSeconds = 600;
 
 /**
- * True if another client wrote between our read and our write, so our write had no effect. A webhook
- * can deny with the same status, and lasts until a person acts.
+ * True if another client wrote between our read and our write, so our write had no effect. A
+ * webhook's denial can have the same status, and lasts until a person acts.
  */
 export const isConflict = (error: unknown): boolean =>
   error instanceof ApiError && error.status === 409 && !error.isDenial;

@@ -1,25 +1,26 @@
-/** Executes a step: first the journal, then one action. The agent can be killed at any instant. */
+/** Executes a step. The agent can be killed at any instant, between any two effects. */
 import { join } from "node:path";
 import { nodeFiles } from "#contract/names.ts";
 import type { Config } from "./facts/config.ts";
-import { makeFolder, removeFolder } from "./journal/folder.ts";
-import { denied, type Journal } from "./journal/journal.ts";
-import type { Delivery, FoundFile, Rewrite } from "./delivery/delivery.ts";
+import { writeAnswer } from "./delivery/provider/provider.ts";
+import { removeFolder, makeFolder } from "./journal/folder.ts";
+import type { Journal } from "./journal/journal.ts";
 import type { Lock } from "./report/lock.ts";
-import { codes, formatLine, type Step } from "./facts/step.ts";
-import { describe, hasCode } from "./files/errno.ts";
-import { FileChanged, identify } from "./files/atomic-write.ts";
+import type { Answered, Step } from "./facts/step.ts";
+import { describe } from "./files/errno.ts";
+import { FileChanged } from "./files/atomic-write.ts";
 import type { History } from "./observe/stopwatch.ts";
-import { saveJournal, restoreJournal, setAside } from "./journal/store.ts";
+import { commit, saveJournal, setAside } from "./journal/store.ts";
 import { SystemdError, isDefinite, RestartRefused } from "./systemd/connection.ts";
 import type { Systemd } from "./systemd/systemd.ts";
 
 export type Effects = Readonly<{
-  config: Config;
-  systemd: Systemd;
+  config: Pick<Config, "kubeletDirectory">;
+  systemd: Pick<Systemd, "restart" | "resetFailed">;
   history: History;
-  delivery: Delivery;
   lock: Pick<Lock, "release">;
+  /** Receives a journal that could not be saved. The next round saves it. */
+  unsaved: (journal: Journal) => void;
 }>;
 
 /**
@@ -27,140 +28,77 @@ export type Effects = Readonly<{
  * system and of systemd.
  */
 export async function act(step: Step, effects: Effects): Promise<string | undefined> {
+  const { config, history, lock } = effects;
+  const folder = join(config.kubeletDirectory, nodeFiles.folder);
   switch (step.action) {
     case "wait":
     case "nothing":
       return undefined;
-    case "apply":
-      await apply(step, effects);
-      return warning(step);
-    case "restore":
-      await write(step.plan, step.file, effects);
+    case "commit":
+      if (step.answer !== undefined) await answer(step.answer, effects);
+      await counted(history, () =>
+        commit(join(config.kubeletDirectory, nodeFiles.config), folder, step.commit),
+      );
+      history.wrote();
       return undefined;
-    case "clean":
-      await clean(step, effects);
+    case "answer":
+      await answer(step.answer, effects);
       return undefined;
     case "restart":
-      return await restart(step, effects);
-    case "revive":
-      return await revive(step.unit, effects);
+      return await restart(step, folder, effects);
     case "record":
-      await keep(step.journal, effects);
+      await counted(history, () => saveJournal(folder, step.journal, step.former));
       return undefined;
     case "set aside":
-      setAside(under(effects, nodeFiles.folder));
+      await counted(history, () => setAside(folder));
       return undefined;
     case "leave":
-      await leave(effects);
+      await counted(history, () => removeFolder(folder, () => lock.release()));
       return undefined;
   }
 }
 
-type ToClean = Extract<Step, { action: "clean" }>;
-type ToApply = Extract<Step, { action: "apply" }>;
-
-async function apply(step: ToApply, effects: Effects): Promise<void> {
+/** Records whether a write succeeded, so that a failing one is not tried again at once. */
+async function counted(history: History, write: () => Promise<void>): Promise<void> {
   try {
-    await keep(step.journal, effects);
-    await write(step.plan, step.file, effects);
+    await write();
+    history.succeeded();
   } catch (error) {
-    const { former } = step;
-    if (former !== undefined && isForbidden(error) && (await isUntouched(step, effects))) {
-      await restoreJournal(under(effects, nodeFiles.folder), former.journal);
-      effects.history.unwritable = false;
-      effects.history.block(describe(error));
-    }
+    // Another program is writing. Give it time.
+    if (error instanceof FileChanged) history.wrote();
+    else history.failed(describe(error));
     throw error;
   }
 }
 
-/**
- * Writes the file and removes our folder in one action. If these were two actions, the agent could
- * be killed between them, and our folder would remain.
- */
-async function clean({ plan, file }: ToClean, effects: Effects): Promise<void> {
-  try {
-    // The new file is staged in our folder.
-    await makeFolder(under(effects, nodeFiles.folder));
-    await write(plan, file, effects);
-  } finally {
-    await leave(effects);
-  }
-}
-
-async function leave(effects: Effects): Promise<void> {
-  await removeFolder(under(effects, nodeFiles.folder), () => effects.lock.release());
-}
-
-/**
- * Whether the former journal is right again after a failed write. The agent writes the provider's
- * answer first, and then config.json. If only the answer was written, this function puts the old
- * answer back. A withdrawal might have emptied the answer, but then the former journal still lists
- * the answer as ours, and no restart is due. If config.json has changed, or the old answer cannot
- * be put back, the journal of the change must stay, because no other journal records the restart
- * that is due. That journal also stays if the agent is killed before it restores the former
- * journal. The agent then tries the change again.
- */
-async function isUntouched({ plan, file }: ToApply, effects: Effects): Promise<boolean> {
-  const { first } = plan;
-  try {
-    if (identify(under(effects, nodeFiles.config)) !== file.identity) return false;
-    if (first === undefined) return true;
-    const expected = identify(under(effects, first.name));
-    if (expected === first.expected) return true;
-    if (first.former === undefined) return false;
-    const old = { ...first, bytes: first.former, expected };
-    const back: Rewrite = { changed: true, file: plan.file, keepsConfig: true, first: old };
-    await effects.delivery.write(back, file, effects.config.kubeletDirectory);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/**
- * Whether the system forbids the write: chattr +i, a read-only file system, a mount in place of the
- * file or above it, SELinux.
- */
-function isForbidden(error: unknown): boolean {
-  return ["EBUSY", "EPERM", "EROFS", "EACCES", "EXDEV"].some((code) => hasCode(error, code));
+async function answer({ bytes, expected }: Answered, effects: Effects): Promise<void> {
+  const { kubeletDirectory } = effects.config;
+  await counted(effects.history, async () => {
+    // The answer is staged in our folder.
+    await makeFolder(join(kubeletDirectory, nodeFiles.folder));
+    await writeAnswer(kubeletDirectory, bytes, expected);
+  });
 }
 
 async function restart(
-  step: Extract<Step, { action: "restart" }>,
-  effects: Effects,
+  { unit, journal, former, resetFirst, refused }: Extract<Step, { action: "restart" }>,
+  folder: string,
+  { systemd, history, unsaved }: Effects,
 ): Promise<string> {
-  const { unit } = step.journal;
-  if (unit === undefined) throw new Error("a restart is due, but the unit is unknown");
-  if (step.resetFirst) await resetFailed(unit, effects.systemd);
-  let unrecorded: unknown;
-  const asked = await effects.systemd.restart(unit, async () => {
+  if (resetFirst) await resetFailed(unit, systemd);
+  const asked = await systemd.restart(unit, async () => {
+    if (journal === former) return;
     try {
-      await keep(step.journal, effects);
-    } catch (error) {
-      if (!step.evenUnrecorded) throw error;
-      unrecorded = error;
+      await counted(history, () => saveJournal(folder, journal, former));
+    } catch {
+      unsaved(journal);
     }
   });
-  // systemd did not accept the request. The attempt does not count.
-  if ("refused" in asked) {
-    const { refused } = asked;
-    const isNo = refused instanceof SystemdError && isDefinite(refused);
-    if (unrecorded === undefined)
-      await keep(isNo ? denied(step.unasked, refused.type) : step.unasked, effects);
-    throw isNo ? new RestartRefused(refused.message) : refused;
-  }
-  effects.history.restarted();
-  if (unrecorded !== undefined) await keep(step.journal, effects);
-  return `job ${asked.result}`;
-}
-
-async function revive(unit: string, { systemd, history }: Effects): Promise<string> {
-  await resetFailed(unit, systemd);
-  const asked = await systemd.restart(unit, () => Promise.resolve());
-  if ("refused" in asked) throw asked.refused;
-  history.restarted();
-  return `job ${asked.result}`;
+  if (!("refused" in asked)) return `job ${asked.result}`;
+  const isNo = asked.refused instanceof SystemdError && isDefinite(asked.refused);
+  if (!isNo) throw asked.refused;
+  if (refused !== undefined) await counted(history, () => saveJournal(folder, refused, former));
+  throw new RestartRefused(asked.refused.message);
 }
 
 /**
@@ -168,52 +106,10 @@ async function revive(unit: string, { systemd, history }: Effects): Promise<stri
  * counters to reset. The restart request itself shows whether the unit exists and whether we are
  * allowed to restart it.
  */
-async function resetFailed(unit: string, systemd: Systemd): Promise<void> {
+async function resetFailed(unit: string, systemd: Effects["systemd"]): Promise<void> {
   try {
     await systemd.resetFailed(unit);
   } catch (error) {
     if (!(error instanceof SystemdError && isDefinite(error))) throw error;
   }
-}
-
-/** A warning about the replaced file, if other users could read it. */
-function warning({ plan: { fileMode }, file: { now } }: ToApply): string | undefined {
-  if ("absent" in now || fileMode?.was !== now.mode) return undefined;
-  return formatLine(codes.readableByOthers, `mode ${now.mode.toString(8)}`);
-}
-
-/** Whether the change writes a file. If it only removes files, the next write needs no pause. */
-function writes({ file, keepsConfig, first, last }: Rewrite): boolean {
-  return first !== undefined || last !== undefined || !(keepsConfig || "absent" in file);
-}
-
-async function write(
-  rewrite: Rewrite,
-  file: Pick<FoundFile, "identity">,
-  effects: Effects,
-): Promise<void> {
-  try {
-    await effects.delivery.write(rewrite, file, effects.config.kubeletDirectory);
-    if (writes(rewrite)) effects.history.wrote();
-    effects.history.unwritable = false;
-  } catch (error) {
-    // Another program is writing. Give it time. Other failures have their own back-off.
-    if (error instanceof FileChanged) effects.history.wrote();
-    else effects.history.unwritable = true;
-    throw error;
-  }
-}
-
-async function keep(journal: Journal, effects: Effects): Promise<void> {
-  try {
-    await saveJournal(under(effects, nodeFiles.folder), journal);
-    effects.history.unwritable = false;
-  } catch (error) {
-    effects.history.unwritable = true;
-    throw error;
-  }
-}
-
-function under({ config }: Effects, name: string): string {
-  return join(config.kubeletDirectory, name);
 }

@@ -78,7 +78,7 @@ test("continues after a failed action", async () => {
   const order: string[] = [];
   let acts = 0;
   await loop.run(
-    round(() => record("GPS218", {} as never), {
+    round(() => record("GPS218", {} as never, undefined), {
       report: (step) => void order.push(`report ${step.code}`),
       act: () => {
         if ((acts += 1) === 1) return Promise.reject(new Error("disk full"));

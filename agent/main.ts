@@ -5,10 +5,9 @@ import manifest from "../package.json" with { type: "json" };
 import { asksForHelp } from "#contract/arguments.ts";
 import { exitCodes, nodeFiles } from "#contract/names.ts";
 import { act } from "./execute.ts";
-import { modeOf, parseConfig, type Config, usage } from "./facts/config.ts";
+import { type Config, modeOf, parseConfig, usage } from "./facts/config.ts";
 import { keepMemoryOutOfCores } from "#runtime/cores.ts";
-import { byProvider, configAfterProvider } from "./delivery/provider/provider.ts";
-import type { Delivery } from "./delivery/delivery.ts";
+import { providerNames } from "./delivery/provider/provider.ts";
 import { describe } from "./files/errno.ts";
 import { askHealthz } from "./observe/kubelet.ts";
 import { openLog, Status, failureStep } from "./report/status.ts";
@@ -19,7 +18,8 @@ import { openApi } from "./api/api.ts";
 import { Reports } from "./report/reports.ts";
 import { codes, formatLine, fast, type Step } from "./facts/step.ts";
 import { bootTime, History } from "./observe/stopwatch.ts";
-import { sweepStore } from "./journal/store.ts";
+import { settleStore } from "./journal/store.ts";
+import type { Journal } from "./journal/journal.ts";
 import { systemdOver } from "./systemd/systemd.ts";
 import { watchDirectories } from "./files/watch.ts";
 
@@ -39,12 +39,7 @@ function print(stream: NodeJS.WriteStream, text: string, code: number): number {
   return code;
 }
 
-function deliveryOf({ delivery, scope }: Config): Delivery {
-  return delivery === "ConfigFile" ? configAfterProvider : byProvider(scope);
-}
-
 async function serve(config: Config): Promise<number> {
-  const delivery = deliveryOf(config);
   const history = new History(clock);
   const systemd = systemdOver(config.systemdDirectory, stopping.signal);
   const log = openLog(config.node);
@@ -63,14 +58,16 @@ async function serve(config: Config): Promise<number> {
     api,
     mode: modeOf(config),
     version: manifest.version,
-    kubeletStarted: async (unit) => {
-      const { started } = await systemd.unit(unit);
-      return Date.now() - (bootTime().monotonic - started);
+    kubeletStarted: async () => {
+      const { started } = (await observer.kubelet()) ?? {};
+      return started && Date.now() - (bootTime().monotonic - started);
     },
     clock,
   });
   const folder = join(config.kubeletDirectory, nodeFiles.folder);
-  const files = delivery.names.map((name) => join(config.kubeletDirectory, name));
+  const files = [nodeFiles.config, ...providerNames].map((name) =>
+    join(config.kubeletDirectory, name),
+  );
   // Watch only these names. Without this filter, chokidar would watch each `..timestamp` folder of
   // a mount, and 10,000 quick changes would fill the heap.
   const targets = new Set([...files, join(config.secretDirectory, "..data")]);
@@ -89,12 +86,14 @@ async function serve(config: Config): Promise<number> {
     );
 
   const lock = new Lock(folder);
-  let swept = false;
+  /** Whether a commit of this or of a killed process might be incomplete. */
+  let isUnsettled = true;
   const acquire = async () => {
     const alone = await lock.acquire();
-    // Sweep only under the lock, because another agent might be about to rename its staged file.
-    if (lock.held && !swept) sweepStore(folder);
-    swept ||= lock.held;
+    // Only under the lock, because another agent might be about to rename its staged file.
+    if (lock.held && isUnsettled)
+      await settleStore(join(config.kubeletDirectory, nodeFiles.config), folder);
+    isUnsettled &&= !lock.held;
     return alone;
   };
   const healthz = () => askHealthz(config.healthzPort, config.healthzAddress);
@@ -107,9 +106,9 @@ async function serve(config: Config): Promise<number> {
     now: Date.now,
     clock,
     history,
-    delivery,
+    leaseRenewed: api.leaseRenewed,
   });
-  const revision = () => observer.observed.journal?.revision ?? 0;
+  const revision = () => observer.observed.journal?.content.revision ?? 0;
   await loop.run({
     next: async () => {
       const step = await reports.give(await observer.next(), observer.observed);
@@ -122,7 +121,11 @@ async function serve(config: Config): Promise<number> {
     act: async (step) => {
       // The first change on this node. This round ran without the lock, so it must be repeated.
       if (changesNode(step) && !lock.held) return void (await lock.acquire(true));
-      const outcome = await act(step, { config, systemd, history, delivery, lock });
+      isUnsettled ||= step.action === "commit";
+      const unsaved = (journal: Journal) => observer.keepUnsaved(journal);
+      const outcome = await act(step, { config, systemd, history, lock, unsaved });
+      observer.acted(step);
+      isUnsettled = false;
       status.done(step, outcome, revision());
     },
     failed: failureStep,

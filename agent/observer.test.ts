@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import fs, {
   existsSync,
   mkdirSync,
-  readFileSync,
   readdirSync,
   rmSync,
   symlinkSync,
@@ -14,23 +13,17 @@ import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { providerFiles } from "#contract/names.ts";
-import { answerOf } from "#pullsecret/provider.ts";
-import { installProvider } from "#test/faults/provider.ts";
 import { encode } from "#test/harness/agent/mounted.ts";
 import { NodeDirectory } from "../test/harness/agent/node-directory.ts";
 import type { Seen } from "./api/api.ts";
-import { configJson } from "./delivery/config-json/config-json.ts";
-import type { Delivery } from "./delivery/delivery.ts";
-import { byProvider, configAfterProvider } from "./delivery/provider/provider.ts";
 import { act } from "./execute.ts";
 import { parseConfig } from "./facts/config.ts";
 import { needsProc as skip } from "./files/needs.fixture.ts";
 import type { Observed } from "./facts/facts.ts";
 import { unit } from "./facts/facts.fixture.ts";
-import { firstJournal } from "./journal/journal.ts";
-import { saveJournal } from "./journal/store.ts";
 import { Observer } from "./observer.ts";
-import { History } from "./observe/stopwatch.ts";
+import { bootTime, History } from "./observe/stopwatch.ts";
+import type { Healthz } from "./facts/facts.ts";
 import type { Step } from "./facts/step.ts";
 import type { Systemd } from "./systemd/systemd.ts";
 
@@ -45,28 +38,22 @@ class Place {
   healthy = true;
   /** The API server has sent the Secret. Until then, the agent reads the volume. */
   hasSecret = false;
-  /** Runs while the kubelet is being asked. */
-  meanwhile = () => {};
   starts = 0;
+  #started = 0;
   readonly #effects;
   #observer: Observer;
   readonly #observing: () => Observer;
 
   readonly history = new History(() => this.now);
 
-  constructor(
-    t: TestContext,
-    others: readonly string[] = [],
-    uid = "",
-    delivery: Delivery = configJson,
-  ) {
+  constructor(t: TestContext, others: readonly string[] = [], uid = "") {
     const { node } = this;
     node.isFor(others);
     node.mount(1, content);
     node.ask(1);
     const directories = { secret: node.secret, kubelet: node.kubelet };
     const flags = Object.entries(directories).map(([name, path]) => `--${name}-directory=${path}`);
-    const parsed = parseConfig([...flags, ...others], {
+    const parsed = parseConfig([...flags, "--probation=0s", ...others], {
       NODE_NAME: "n",
       POD_UID: uid,
       KUBERNETES_SERVICE_HOST: "::1",
@@ -79,13 +66,14 @@ class Place {
       config,
       systemd: this.#systemd(),
       history: this.history,
-      delivery,
       lock: { release: () => {} },
+      unsaved: () => assert.fail("cannot save the journal"),
     };
     const acquire = () => Promise.resolve(true);
     const healthz = () => this.#healthz();
     const seen = (): Seen => (this.hasSecret ? node.seen() : { ...node.seen(), secret: "unknown" });
-    const inputs = { ...this.#effects, healthz, acquire, seen, now: clock, clock };
+    const leaseRenewed = () => Promise.resolve(undefined);
+    const inputs = { ...this.#effects, leaseRenewed, healthz, acquire, seen, now: clock, clock };
     this.#observing = () => new Observer(inputs);
     this.#observer = this.#observing();
     const open = t.mock.method(fs, "openSync");
@@ -134,16 +122,15 @@ class Place {
     return assert.fail("there is still something to do");
   }
 
-  #healthz(): Promise<boolean> {
+  #healthz(): Promise<Healthz> {
     this.asked.push("healthz");
-    this.meanwhile();
-    return Promise.resolve(this.healthy);
+    return Promise.resolve(this.healthy ? "answers" : "silent");
   }
 
   #systemd(): Systemd {
     const answer = () => {
       this.asked.push("unit");
-      return { ...unit, invocation: String(this.starts) };
+      return { ...unit, invocation: String(this.starts), started: this.#started };
     };
     return {
       unit: async () => answer(),
@@ -152,6 +139,7 @@ class Place {
       restart: async (_unit, recorded) => {
         await recorded();
         this.starts += 1;
+        this.#started = bootTime().monotonic + 1;
         return { result: "done" };
       },
       disconnect: () => {},
@@ -160,7 +148,7 @@ class Place {
 }
 
 test(
-  "only asks healthz while nothing changes, and reads everything after any change",
+  "asks and reads nothing while nothing changes, and reads everything after any change",
   { skip },
   async (t) => {
     const place = new Place(t);
@@ -184,7 +172,7 @@ test(
       await place.observe();
       for (let rounds = 0; rounds < 3; rounds += 1) {
         assert.equal((await place.observe()).code, "GPS200", change);
-        assert.deepEqual(place.asked, ["healthz"], `long after: ${change}`);
+        assert.deepEqual(place.asked, [], `long after: ${change}`);
       }
     }
   },
@@ -246,9 +234,9 @@ test(
     const deletions: Readonly<Record<string, () => void>> = {
       "the folder": () => rmSync(node.folder, { recursive: true }),
       "the journal": () => rmSync(join(node.folder, "journal.json")),
-      "the previous bytes": () => {
+      "the other programs' bytes": () => {
         for (const name of node.kept)
-          if (name.startsWith("previous")) rmSync(join(node.folder, name));
+          if (name.startsWith("theirs")) rmSync(join(node.folder, name));
       },
     };
     for (const [what, make] of Object.entries(deletions)) {
@@ -260,27 +248,6 @@ test(
     node.ask(2);
     assert.equal((await place.rests()).code, "GPS224");
     assert.equal(node.file, theirs);
-  },
-);
-
-test(
-  "empties the provider's answer on withdrawal although config.json could not be written a moment ago",
-  { skip },
-  async (t) => {
-    const place = new Place(t, [], "", configAfterProvider);
-    const { node } = place;
-    await place.rests();
-    installProvider(node.kubelet);
-    const answer = join(node.kubelet, providerFiles.answer);
-    const empty = readFileSync(answer);
-    writeFileSync(answer, answerOf(new Map([["a.io", { auth: "dTpw" }]])), { mode: 0o600 });
-    node.mount(2, { intent: "release" });
-    node.ask(2);
-    place.history.block("EPERM: rename");
-    assert.equal((await place.acts()).action, "restore");
-    assert.deepEqual(readFileSync(answer), empty);
-    assert.match(node.file ?? "", /a\.io/);
-    assert.equal((await place.rests()).code, "GPS224");
   },
 );
 
@@ -301,7 +268,7 @@ test(
     assert.match(node.file ?? "", new RegExp(encode("second")));
     for (let rounds = 0; rounds < 3; rounds += 1) {
       assert.equal((await place.observe()).code, "GPS200");
-      assert.deepEqual(place.asked, rounds < 1 ? ["healthz", "read"] : ["healthz"]);
+      assert.deepEqual(place.asked, rounds < 1 ? ["read"] : []);
     }
   },
 );
@@ -327,31 +294,6 @@ test(
   },
 );
 
-test(
-  "reports at once that the kubelet does not answer, and reads everything again when the kubelet answers",
-  { skip },
-  async (t) => {
-    const place = new Place(t);
-    await place.rests();
-    await place.observe();
-    place.healthy = false;
-    assert.equal((await place.observe()).code, "GPS221");
-    place.healthy = true;
-    assert.equal((await place.observe()).code, "GPS200");
-    assert.deepEqual(place.asked, ["healthz", "read"]);
-  },
-);
-
-test("reads a file in the next round if it changes during a round", { skip }, async (t) => {
-  const place = new Place(t);
-  await place.rests();
-  place.meanwhile = () => place.node.mount(2, content);
-  await place.observe();
-  place.meanwhile = () => {};
-  await place.observe();
-  assert.ok(place.asked.includes("read"));
-});
-
 test("reads the Secret in every round if the mount has no `..data` link", { skip }, async (t) => {
   const place = new Place(t);
   const { secret } = place.node;
@@ -364,7 +306,7 @@ test("reads the Secret in every round if the mount has no `..data` link", { skip
   await place.rests();
   for (let rounds = 0; rounds < 3; rounds += 1) {
     assert.equal((await place.observe()).code, "GPS200");
-    assert.deepEqual(place.asked, ["read", "healthz"].toSorted());
+    assert.deepEqual(place.asked, ["read"]);
   }
 });
 
@@ -405,27 +347,6 @@ test(
 );
 
 test(
-  "keeps whatever another program writes to config.json after a withdrawal, even a copy with our entry",
-  { skip },
-  async (t) => {
-    const place = new Place(t);
-    const { node } = place;
-    await change(place, 2, { additional: { "a.io": "own" } });
-    const copy = node.file ?? "";
-    assert.match(copy, /a\.io/);
-    assert.equal((await change(place, 3, { intent: "release" })).code, "GPS224");
-    place.restarts();
-    const edit = JSON.stringify({ auths: { "a.io": { ...own, email: "a@b.c" }, "b.io": own } });
-    for (const text of [copy, edit]) {
-      writeFileSync(node.config, text, { mode: 0o600 });
-      assert.equal((await place.rests()).code, "GPS224");
-      assert.equal(node.file, text);
-      assert.ok(!existsSync(node.folder));
-    }
-  },
-);
-
-test(
   "restores the node's own entry, even if our entry once had the same value and the journal lists newer values only",
   { skip },
   async (t) => {
@@ -442,36 +363,12 @@ test(
   },
 );
 
-test(
-  "if the journal lists no answer, confirms a withdrawal even if it cannot look for an answer",
-  { skip },
-  async (t) => {
-    const place = new Place(t, [], "", configAfterProvider);
-    const { node } = place;
-    await place.rests();
-    symlinkSync("/nowhere/here", join(node.kubelet, providerFiles.folder));
-    const release = { intent: "release" } as const;
-    assert.equal((await change(place, 2, release)).code, "GPS224");
-    assert.ok(!existsSync(node.folder));
-    place.restarts();
-    assert.equal((await place.rests()).code, "GPS224");
-    // From now on, an answer is ours.
-    const owned = { entries: [], rest: [], answer: "digest" };
-    const journal = { ...firstJournal({ absent: true }), revision: 1, content: "one", owned };
-    await saveJournal(node.folder, journal);
-    place.restarts();
-    let step = await place.acts();
-    for (let rounds = 0; rounds < 3; rounds += 1) step = await place.acts();
-    assert.equal(step.code, "GPS206");
-  },
-);
-
-for (const delivery of [byProvider("All"), configAfterProvider])
+for (const flags of [["--delivery=CredentialProvider"], []])
   test(
     "confirms a withdrawal on a node that never had a journal, even if it cannot look for an answer",
     { skip },
     async (t) => {
-      const place = new Place(t, [], "", delivery);
+      const place = new Place(t, flags);
       symlinkSync("/nowhere/here", join(place.node.kubelet, providerFiles.folder));
       assert.equal((await change(place, 2, { intent: "release" })).code, "GPS224");
       assert.ok(!existsSync(place.node.folder));

@@ -2,31 +2,32 @@
  * Finds the agent's next step: reads the node's files, calls `decide`, collects the facts that the
  * decision requests, and calls `decide` again. An idle agent asks only healthz.
  */
-import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { nodeFiles } from "#contract/names.ts";
+import { nodeFiles, type ProviderScope } from "#contract/names.ts";
 import { bootTime, type History, Stopwatch } from "./observe/stopwatch.ts";
 import { type Config, modeOf } from "./facts/config.ts";
 import { decide } from "./decide/decide.ts";
-import { isFound, type Delivery, type NodeFile } from "./delivery/delivery.ts";
-import { namedUnit, isRunning, progress, unitOf } from "./facts/kubelet-state.ts";
 import { policyFor } from "./systemd/distributions.ts";
-import { type Facts, type Observed, unasked } from "./facts/facts.ts";
+import type { Facts, Healthz, Observed } from "./facts/facts.ts";
 import { whyElsewhere, Readings } from "./observe/readings.ts";
 import { hasLeftovers } from "./journal/folder.ts";
-import { type JournalReading, ownsNoAnswer } from "./journal/journal.ts";
-import { corruptName } from "./journal/store.ts";
+import { digestOf, type Journal, type JournalReading } from "./journal/journal.ts";
+import type { NodeFile } from "./delivery/config-json/config-json.ts";
 import type { Seen } from "./api/api.ts";
-import { activeOrder, orderFor } from "./facts/order.ts";
-import { askUnit } from "./observe/kubelet.ts";
-import type { Question, Step } from "./facts/step.ts";
-import type { Contents } from "./delivery/contents.ts";
+import { orderFor } from "./facts/order.ts";
+import { askUnit, unitOfChange } from "./observe/kubelet.ts";
+import { unitOf } from "./facts/kubelet-state.ts";
+import type { Step } from "./facts/step.ts";
+import type { Unit } from "./systemd/unit.ts";
 import type { Systemd } from "./systemd/systemd.ts";
+import { auto } from "#contract/values.ts";
 
 export type Inputs = Readonly<{
   config: Config;
   systemd: Systemd;
-  healthz: () => Promise<boolean>;
+  healthz: () => Promise<Healthz>;
+  /** When the node's Lease was last renewed, in milliseconds since 1970. */
+  leaseRenewed: () => Promise<number | undefined>;
   acquire: () => Promise<boolean>;
   /** What the API server has sent. */
   seen: () => Seen;
@@ -35,21 +36,28 @@ export type Inputs = Readonly<{
   /** Milliseconds that never jump. */
   clock: () => number;
   history: History;
-  delivery: Delivery;
 }>;
+
+/** How old a Lease may be. The kubelet renews it every ten seconds. */
+const leaseLasts = 40_000;
 
 export class Observer {
   readonly #inputs: Inputs;
+  readonly #scope: ProviderScope | undefined;
   readonly #stopwatch: Stopwatch;
   readonly #readings: Readings;
   /** The journal as last read. Kept in memory, because an administrator might delete our folder. */
   #journal: Extract<JournalReading, { kind: "journal" }> | undefined;
+  /** The journal could not be saved. */
+  #isUnsaved = false;
   #observed: Observed = { order: "unknown", journal: undefined, release: undefined };
 
   constructor(inputs: Inputs) {
     this.#inputs = inputs;
+    const { delivery, scope } = inputs.config;
+    this.#scope = delivery === "CredentialProvider" ? scope : undefined;
     this.#stopwatch = new Stopwatch(inputs.clock);
-    this.#readings = new Readings(inputs);
+    this.#readings = new Readings({ ...inputs, scope: this.#scope });
   }
 
   /** The observations of the last round. */
@@ -57,104 +65,90 @@ export class Observer {
     return this.#observed;
   }
 
+  /** A journal that could not be saved counts from now on, until it is saved. */
+  keepUnsaved(journal: Journal): void {
+    this.#journal = { kind: "journal", journal };
+    this.#isUnsaved = true;
+  }
+
+  /** The step was executed. If it saved a journal, the disk has the journal again. */
+  acted({ action }: Step): void {
+    if (action === "record" || action === "commit") this.#isUnsaved = false;
+  }
+
+  /** The unit of this node's kubelet; undefined if it is not known. */
+  async kubelet(): Promise<Unit | undefined> {
+    const { config, systemd } = this.#inputs;
+    const unit = await askUnit({ systemd, config }, { kind: "none" });
+    return "active" in unit ? unit : undefined;
+  }
+
   /** The next step. Throws the error of the file system, unless a decision can handle it. */
   async next(): Promise<Step> {
-    for (let facts = await this.#observe(); ;) {
-      const answer = decide(facts);
-      if (answer.action === "ask") facts = await this.#ask(answer.for, facts);
-      else return this.#remember(facts, answer);
-    }
+    const facts = await this.#observe();
+    let answer = decide(facts);
+    if (answer.action === "ask") answer = decide(await this.#askKubelet(facts));
+    if (answer.action === "ask") throw new Error("the kubelet was asked already");
+    return this.#remember(facts, answer);
   }
 
   async #observe(): Promise<Facts> {
-    const { config, now, history, acquire, seen } = this.#inputs;
+    const { config, history, acquire, seen } = this.#inputs;
     this.#stopwatch.next();
     const alone = await acquire();
     const read: JournalReading = alone ? await this.#readings.journal() : { kind: "none" };
     // Another agent might have changed the node since this process read the journal.
-    if (!alone || read.kind === "newer") this.#journal = undefined;
-    const journal = read.kind === "none" ? (this.#journal ?? read) : read;
-    const vanished = journal !== read;
+    if (!alone || read.kind === "other version") this.#journal = undefined;
+    const isMissing = read.kind === "none" || (read.kind === "journal" && this.#isUnsaved);
+    const journal = isMissing ? (this.#journal ?? read) : read;
     if (journal.kind === "journal") this.#journal = journal;
-    const configFile: NodeFile = alone ? await this.#readings.file() : { kind: "changing" };
-    const blocked = isFound(configFile) ? history.blocked() : undefined;
-    const file: NodeFile =
-      blocked === undefined
-        ? configFile
-        : {
-            kind: "refused",
-            why: blocked,
-            ...(configFile.answer && { answer: configFile.answer }),
-          };
-    const folder = join(config.kubeletDirectory, nodeFiles.folder);
-    const recordedJournal = journal.kind === "journal" ? journal.journal : undefined;
-    const lost = existsSync(join(folder, corruptName));
-    const quarantine = recordedJournal?.quarantine;
-    const held = (name: string, value: string | undefined) =>
-      this.#stopwatch.unchangedFor(name, value);
+    const recorded = journal.kind === "journal" ? journal.journal : undefined;
+    const file: NodeFile = alone ? await this.#readings.file() : { kind: "changing" };
+    const unit = unitOfChange(journal) ?? (config.unit === auto ? undefined : config.unit);
     return {
-      config: { ...config, restart: policyFor(config, namedUnit(config.unit, journal)) },
-      order: orderFor(seen().own, recordedJournal),
-      now: now(),
+      config: this.#configFor(unit),
+      order: orderFor(seen().own, recorded),
       time: bootTime(),
       alone,
       elsewhere: whyElsewhere(config),
+      contents: await this.#readings.contents(seen().secret, modeOf(config)),
       journal,
-      vanished,
-      lost,
-      noAnswer: recordedJournal === undefined ? !lost : ownsNoAnswer(recordedJournal, lost),
-      leftovers: journal.kind === "none" && hasLeftovers(folder),
+      vanished: journal !== read,
+      leftovers:
+        journal.kind === "none" && hasLeftovers(join(config.kubeletDirectory, nodeFiles.folder)),
       file,
-      ...unasked,
-      stopwatch: {
-        ...unasked.stopwatch,
-        file: held("file", file.kind === "file" ? file.digest : file.kind),
-        quarantine: held(
-          "quarantine",
-          quarantine && `${quarantine.revision} ${quarantine.failures}`,
-        ),
-      },
+      unchangedFor: this.#stopwatch.unchangedFor("file", identityOf(file)),
+      installed: await this.#readings.installed(),
+      kubelet: undefined,
       writeIn: history.writeIn(),
-      restarts: history.restarts,
-      sinceRestart: history.sinceRestart(),
-      unwritable: history.unwritable,
+      blocked: history.blocked(),
     };
   }
 
-  async #ask(asked: Question, facts: Facts): Promise<Facts> {
-    if (asked === "mounted") return { ...facts, ...(await this.#contents(facts)) };
-    if (asked === "healthz") return { ...facts, healthy: await this.#isHealthy(facts.config) };
-    return this.#askKubelet(facts);
-  }
-
-  #contents({ journal, order }: Facts): Promise<Contents> {
-    const { config, seen } = this.#inputs;
-    const { revision = 0, digest } = journal.kind === "journal" ? journal.journal : {};
-    const kept = revision > 0 ? { revision, digest } : undefined;
-    const choice = { order: activeOrder(order), kept, mode: modeOf(config) };
-    return this.#readings.contents(seen().secret, choice);
+  /** `restart`: the policy for this unit. A provider's answer needs no restart. */
+  #configFor(unit: string | undefined): Facts["config"] {
+    const { config } = this.#inputs;
+    const restart = this.#scope === undefined ? policyFor(config, unit) : "Never";
+    return { ...config, restart, scope: this.#scope };
   }
 
   async #askKubelet(facts: Facts): Promise<Facts> {
-    const { config } = this.#inputs;
-    const unit = await askUnit(this.#inputs, facts.journal);
-    const whole = unitOf({ unit });
-    const restart = policyFor(config, whole?.name ?? namedUnit(config.unit, facts.journal));
-    const healthy = await this.#isHealthy({ restart });
-    const running = whole !== undefined && isRunning(whole) ? whole.invocation : undefined;
-    const stopwatch = {
-      ...facts.stopwatch,
-      running: this.#stopwatch.unchangedFor("running", running),
-      healthy: this.#stopwatch.unchangedFor("healthy", healthy ? running : undefined),
-      silent: this.#stopwatch.unchangedFor("silent", healthy ? undefined : "silent"),
-      busy: this.#stopwatch.unchangedFor("busy", progress(unit)),
+    const { systemd, config, healthz, leaseRenewed } = this.#inputs;
+    const unit = await askUnit(
+      { systemd, config: { unit: config.unit, restart: facts.config.restart } },
+      facts.journal,
+    );
+    const asked = { unit, healthz: await healthz(), isLeased: false };
+    const whole = unitOf({ kubelet: asked });
+    const isAnswer = asked.healthz === "answers" || asked.healthz === "silent";
+    const renewed = isAnswer ? undefined : await leaseRenewed();
+    const age = this.#inputs.now() - (renewed ?? 0);
+    const isLeased = age < leaseLasts && bootTime().monotonic - age > (whole?.started ?? 0);
+    return {
+      ...facts,
+      config: whole === undefined ? facts.config : this.#configFor(whole.name),
+      kubelet: { ...asked, isLeased },
     };
-    return { ...facts, config: { ...facts.config, restart }, unit, healthy, stopwatch };
-  }
-
-  /** If restarts are off, the agent does not need healthz, and healthz might be off. */
-  async #isHealthy({ restart }: Pick<Config, "restart">): Promise<boolean> {
-    return restart === "Never" || (await this.#inputs.healthz());
   }
 
   /**
@@ -162,16 +156,23 @@ export class Observer {
    * memory.
    */
   #remember(facts: Facts, step: Step): Step {
-    const { order, journal, mounted } = facts;
-    const isRelease = mounted?.kind === "document" && mounted.intent === "release";
+    const { order, journal, contents } = facts;
+    const release =
+      contents.kind === "contents" && contents.newest.isRelease ? contents.newest : undefined;
     this.#observed = {
       order,
       journal: journal.kind === "journal" ? journal.journal : undefined,
-      // The document itself is not kept, because it can use 20 MiB of memory.
-      release: isRelease ? { revision: mounted.revision, digest: mounted.digest } : undefined,
+      // The content itself is not kept, because it can use 20 MiB of memory.
+      release: release && { revision: release.revision, digest: release.digest },
     };
     if (step.action === "leave") this.#journal = undefined;
     if (step.action !== "nothing") this.#readings.forget();
     return step;
   }
+}
+
+/** Distinguishes bytes of config.json; undefined if there are none. */
+function identityOf(file: NodeFile): string | undefined {
+  if (file.kind !== "file") return undefined;
+  return "absent" in file.file ? "absent" : digestOf(file.file.bytes);
 }

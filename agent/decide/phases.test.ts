@@ -1,443 +1,183 @@
-/** The phase table, cell by cell, and cases that were once missing in it. */
+/** The table phase × process of the kubelet, cell by cell. */
 import assert from "node:assert/strict";
 import test from "node:test";
-import type { Facts } from "../facts/facts.ts";
 import {
-  absent,
-  check,
-  idle,
-  type FactsChange,
+  ago,
+  before,
+  brief,
   crashed,
-  facts,
-  follow,
-  limited,
-  mounted,
-  now,
-  unanswered,
-  quarantine,
+  decide,
+  type FactsChange,
+  idle,
+  journalOf,
+  key,
+  released,
   renewed,
   restarting,
   reviving,
-  settling,
-  seven,
+  starting,
   stopped,
-  tried,
+  unanswered,
   unit,
-  withdrawn,
-  written,
-  decide,
-  notAsked,
-  summaryOf,
-  stepOf,
 } from "../facts/facts.fixture.ts";
-import type { Journal } from "../journal/journal.ts";
-import { byTable, table } from "./restart.ts";
-import { type KubeletState, stateOf } from "../facts/kubelet-state.ts";
+import { codes } from "../facts/step.ts";
 
-const journals: Readonly<Record<Journal["phase"], Journal>> = {
-  // In practice, `owed` is not set in this phase. The test needs it for the states of the kubelet.
-  applied: { ...idle, owed: "old" },
-  applying: { ...restarting, phase: "applying" },
-  restarting,
-  settling,
-  restoring: { ...tried(3, 0), phase: "restoring" },
-  reviving,
-};
+const slow = 241_000;
 
-/**
- * The facts of each state. In most phases the agent waits for a process other than `old`; in
- * `settling` it watches the process `new`.
- */
-const states: Readonly<Record<KubeletState, (phase: Journal["phase"]) => FactsChange>> = {
-  unknown: () => ({ unit: unanswered, healthy: false }),
-  gone: () => ({ unit: { ...unit, load: "not-found" }, healthy: false }),
-  busy: () => ({ unit: { ...unit, busy: true }, healthy: false }),
-  down: () => ({ unit: crashed, healthy: false }),
-  other: (phase) => ({ unit: phase === "settling" ? { ...renewed, invocation: "newer" } : unit }),
-  silent: () => ({ unit: renewed, healthy: false }),
-  answering: () => ({ unit: renewed, stopwatch: { running: 5000, healthy: 5000 } }),
-};
+const cells: readonly (readonly [name: string, change: FactsChange, expected: string])[] = [
+  ["waits while systemd does not answer", { unit: unanswered }, "wait GPS210"],
+  ["restarts the process that ran when the file was put in place", {}, "restart GPS212"],
+  ["waits for a start", { unit: starting, healthz: "nobody" }, "wait GPS213"],
+  ["waits for a process without an answer", { unit: renewed(), healthz: "silent" }, "wait GPS213"],
+  [
+    "reports a slow start after four minutes, and does not restart it",
+    { unit: { ...starting, started: 0 }, healthz: "nobody", journal: slowJournal() },
+    "wait GPS271",
+  ],
+  ["lets systemd start a process that died", { unit: crashed }, "wait GPS214"],
+  ["starts a process that only a request starts", { unit: stopped }, "restart GPS214"],
+  ["watches a new process", { unit: renewed(4000) }, "wait GPS215"],
+  ["is done after the probation", { unit: renewed(5000) }, "record GPS200"],
+  [
+    "is done after four minutes if nobody listens at healthz",
+    { unit: renewed(slow), healthz: "nobody" },
+    "record GPS200",
+  ],
+  [
+    "is done after four minutes if another user listens at healthz",
+    { unit: renewed(slow), healthz: "foreign" },
+    "record GPS200",
+  ],
+  [
+    "does not believe another user's process",
+    { unit: renewed(10_000), healthz: "foreign" },
+    "wait GPS213",
+  ],
+];
 
-const expected: Readonly<
-  Record<
-    Journal["phase"],
-    Readonly<Record<Facts["config"]["restart"], Readonly<Record<KubeletState, string>>>>
-  >
-> = {
-  applied: {
-    Always: {
-      unknown: "wait GPS221",
-      gone: "wait GPS221",
-      busy: "wait GPS221",
-      down: "wait GPS221",
-      other: "nothing GPS200 Proved",
-      silent: "wait GPS221",
-      answering: "nothing GPS200 Proved",
-    },
-    Never: {
-      unknown: "wait GPS221",
-      gone: "wait GPS221",
-      busy: "wait GPS221",
-      down: "wait GPS221",
-      other: "nothing GPS200 Proved",
-      silent: "wait GPS221",
-      answering: "nothing GPS200 Proved",
-    },
-  },
-  applying: {
-    Always: {
-      unknown: "wait GPS210",
-      gone: "wait GPS211",
-      busy: "record GPS212 → restarting",
-      down: "restart GPS212 → restarting",
-      other: "restart GPS212 → restarting",
-      silent: "restart GPS212 → restarting",
-      answering: "restart GPS212 → restarting",
-    },
-    Never: all("record GPS254 → restarting"),
-  },
-  restarting: {
-    Always: {
-      unknown: "wait GPS210",
-      gone: "wait GPS211",
-      busy: "wait GPS213",
-      down: "restart GPS212 → restarting",
-      other: "restart GPS212 → restarting",
-      silent: "wait GPS213",
-      answering: "record GPS215 → settling",
-    },
-    Never: {
-      ...all("record GPS254 → restarting"),
-      silent: "record GPS200 → applied",
-      answering: "record GPS200 → applied",
-    },
-  },
-  settling: {
-    Always: {
-      unknown: "wait GPS210",
-      gone: "wait GPS211",
-      busy: "wait GPS213",
-      down: "record GPS214 → restarting",
-      other: "record GPS215 → settling",
-      silent: "wait GPS213",
-      answering: "record GPS200 → applied",
-    },
-    Never: all("record GPS200 → applied"),
-  },
-  restoring: {
-    Always: all("record GPS217 → reviving"),
-    Never: all("record GPS218 → applied"),
-  },
-  reviving: {
-    Always: {
-      unknown: "wait GPS210",
-      gone: "wait GPS211",
-      busy: "wait GPS213",
-      down: "restart GPS217 → reviving",
-      other: "restart GPS217 → reviving",
-      silent: "wait GPS213",
-      answering: "record GPS218 → applied",
-    },
-    Never: all("record GPS218 → applied"),
-  },
-};
-
-function all(then: string): Readonly<Record<KubeletState, string>> {
-  return {
-    unknown: then,
-    gone: then,
-    busy: then,
-    down: then,
-    other: then,
-    silent: then,
-    answering: then,
-  };
+function slowJournal() {
+  return { ...restarting, written: ago(slow) };
 }
 
-test("takes the expected step in each phase, for each policy and state of the kubelet", () => {
-  for (const [phase, policies] of entries(expected))
-    for (const [restart, row] of entries(policies))
-      for (const [state, then] of entries(row)) {
-        const where = `${phase}, ${restart}, ${state}`;
-        const journal = journals[phase];
-        const now = facts({ ...states[state](phase), journal, config: { restart } });
-        assert.equal(stateOf(now, journal), state, where);
-        const step = stepOf(byTable(now, journal));
-        assert.equal(summaryOf(step), then, where);
-      }
-  assert.deepEqual(Object.keys(table), Object.keys(expected));
+for (const [name, change, expected] of cells)
+  test(`restarting: ${name}`, () =>
+    assert.equal(brief(decide({ journal: restarting, ...change })), expected));
+
+const revivals: typeof cells = [
+  ["waits while systemd does not answer", { unit: unanswered }, "wait GPS210"],
+  ["ends with a living process", { unit: renewed(), healthz: "silent" }, "record GPS218"],
+  ["ends with a starting process", { unit: starting, healthz: "nobody" }, "record GPS218"],
+  ["lets systemd start a process that died", { unit: crashed }, "wait GPS213"],
+  ["starts a dead process at once", { unit: stopped }, "restart GPS217"],
+  [
+    "starts a dead process again after a pause that grows",
+    { unit: stopped, journal: { ...reviving, tries: 2, asked: ago(39_000) } },
+    "wait GPS220",
+  ],
+  [
+    "starts a dead process again",
+    { unit: stopped, journal: { ...reviving, tries: 2, asked: ago(41_000) } },
+    "restart GPS220",
+  ],
+];
+
+for (const [name, change, expected] of revivals)
+  test(`reviving: ${name}`, () =>
+    assert.equal(brief(decide({ journal: reviving, ...change })), expected));
+
+test("H18: restores the former content after three failed attempts, spaced by the start limit", () => {
+  let journal = restarting;
+  for (const tries of [2, 3]) {
+    const dead = { ...stopped, invocation: `try ${tries}` };
+    const asked = decide({ journal, unit: dead });
+    assert.equal(asked.action, "restart");
+    journal = journalOf(asked) as typeof restarting;
+    assert.equal(journal.tries, tries);
+    const soonDead = { ...stopped, invocation: `try ${tries + 1}` };
+    assert.equal(decide({ journal, unit: soonDead }).action, tries < 3 ? "wait" : "commit");
+    journal = { ...journal, asked: ago(10_001) };
+  }
+  const rolledBack = decide({ journal, unit: stopped });
+  assert.equal(brief(rolledBack), "commit GPS216");
+  const { content, phase } = journalOf(rolledBack);
+  assert.deepEqual([content, phase], [restarting.back, "reviving"]);
+  assert.ok(rolledBack.action === "commit" && "bytes" in rolledBack.commit.file);
+  assert.match(rolledBack.commit.file.bytes.toString(), /team\.io.*dTpvbGQ=/);
 });
 
-function entries<K extends string, V>(of: Readonly<Record<K, V>>): readonly (readonly [K, V])[] {
-  return Object.entries(of) as [K, V][];
-}
-
-const never = { restart: "Never" } as const;
-
-test("when restarts are switched off during a rollback, completes the rollback and then accepts a withdrawal", () => {
-  const restoring: FactsChange = {
-    journal: { ...tried(3, 0), phase: "restoring" },
-    unit: notAsked,
-    config: never,
-  };
-  const { steps, end } = follow(restoring);
-  assert.deepEqual(steps, ["restore GPS216", "record GPS218 → applied", "wait GPS218 Failed"]);
-  const { order: _, ...rest } = end;
-  const journal = end.journal.kind === "journal" ? end.journal.journal : undefined;
-  assert.ok(journal);
-  const config = { ...never, revision: 8, digest: "eight's" };
-  const eight = { ...withdrawn, revision: 8, digest: "eight's" };
-  assert.deepEqual(follow({ ...rest, journal, stopwatch: {}, config, mounted: eight }).steps, [
-    "record GPS226 → applied",
-    "leave GPS224",
-    "nothing GPS224 Removed",
-  ]);
-});
-
-test("removes withdrawn entries even if restarts were switched off while the kubelet was being revived", () => {
-  // Revision 6 is in force, 7 fails and is rolled back. The file contains what 6 wrote.
-  const six = {
-    entries: new Map([["six.io", { value: { auth: "c2l4OjY=" }, original: false }]]),
-    rest: new Map(),
-  };
-  const first = { ...mounted, revision: 6, digest: "six's", content: "six", desired: six };
-  const applied = follow({
-    file: absent,
-    mounted: first,
-    config: { ...never, revision: 6, digest: "six's" },
-    time: { boot: "a", monotonic: 0 },
-  }).end;
-  const renamed = applied.journal.kind === "journal" ? applied.journal.journal : assert.fail();
-  const inForce = follow({
-    ...applied,
-    journal: renamed,
-    stopwatch: {},
-    time: { boot: "b", monotonic: 0 },
-  }).end;
-  const six_ = inForce.journal.kind === "journal" ? inForce.journal.journal : assert.fail();
-  const failing = follow({ journal: six_, file: inForce.file });
-  assert.ok(failing.last.action === "restart");
-  const failed: Journal = {
-    ...failing.last.journal,
-    owed: "old",
-    tried: 3,
-    called: true,
-    calls: [now],
-  };
-  const back = follow({ journal: failed, file: failing.end.file, unit: limited, healthy: false });
-  assert.deepEqual(back.steps.slice(0, 3), [
-    "record GPS216 → restoring",
-    "restore GPS216",
-    "record GPS217 → reviving",
-  ]);
-  const journal = back.end.journal.kind === "journal" ? back.end.journal.journal : assert.fail();
+test("H18: counts a request after which no process was started", () => {
+  const dead = { ...stopped, invocation: "old" };
+  const tried = (tries: number) => ({ ...restarting, tries, asked: ago(10_001) });
   assert.deepEqual(
-    journal.owned.entries.map(({ key }) => key),
-    ["six.io"],
+    [1, 2, 3].map((tries) => decide({ journal: tried(tries), unit: dead }).action),
+    ["restart", "restart", "commit"],
   );
-  const config = { ...never, revision: 8, digest: "eight's" };
-  const eight = { ...withdrawn, revision: 8, digest: "eight's" };
-  const gone = follow({ journal, file: back.end.file, config, mounted: eight, unit: notAsked });
-  assert.deepEqual(gone.steps.slice(0, 2), ["record GPS218 → applied", "apply GPS226 → applying"]);
-  assert.equal(gone.end.file.kind, "absent");
 });
 
-test("waits for the reread if restarts are off, but not if a new kubelet process runs", () => {
+test("H18: counts the restarts by systemd as attempts, also if it missed the deaths between them", () => {
+  const after = (restarts: number, unitFact = renewed()) =>
+    decide({ journal: restarting, unit: { ...unitFact, restarts } }).action;
+  assert.deepEqual(
+    [1, 2].map((restarts) => after(restarts, crashed)),
+    ["wait", "commit"],
+  );
+  assert.deepEqual(
+    [1, 2, 3].map((restarts) => after(restarts)),
+    ["wait", "wait", "commit"],
+  );
+});
+
+test("does not count restarts by systemd from before the change", () => {
+  const old = { invocation: "old", restarts: 57 };
+  const journal = { ...restarting, old };
+  assert.equal(decide({ journal, unit: { ...crashed, restarts: 58 } }).action, "wait");
+  assert.equal(decide({ journal, unit: { ...crashed, restarts: 0 } }).action, "wait");
+});
+
+test("lets the kubelet reread the file if systemd refuses to restart a living process", () => {
+  const step = decide({ journal: restarting });
+  assert.ok(step.action === "restart" && step.refused !== undefined);
+  assert.equal(step.refused.phase, "resting");
+  const again = decide({ journal: step.refused, unit });
+  assert.equal(brief(again), "wait GPS254");
+});
+
+test("restarts nothing after a release, and leaves although systemd does not answer", () => {
+  for (const unitFact of [unit, unanswered]) {
+    const change = { contents: released, unit: unitFact, file: undefined };
+    const { file: _file, ...others } = change;
+    const removed = decide({ journal: restarting, ...others });
+    assert.equal(removed.action, "commit");
+    const rest = decide({ journal: journalOf(removed), ...others });
+    assert.equal(brief(rest), "record GPS254");
+    assert.equal(decide({ journal: journalOf(rest), ...others }).action, "leave");
+  }
+});
+
+test("rests at once in a mode that restarts nothing", () => {
+  const step = decide({ journal: restarting, config: { restart: "Never" } });
+  assert.equal(journalOf(step).phase, "resting");
+});
+
+test("H17: if restarts are off, reports the proof only 305 s after the file is in place", () => {
   const config = { restart: "Never" } as const;
-  const step = decide(facts({ config, journal: { ...restarting, phase: "applying" } }));
-  assert.ok(step.action === "record" && step.code === "GPS254");
-  assert.equal(step.journal.owed, "old");
-  const { journal } = step;
-  check([
-    ["the same process", { config, journal }, "wait GPS254"],
-    ["it is down", { config, journal, unit: stopped, healthy: false }, "wait GPS254"],
-    ["another one", { config, journal, unit: renewed }, "record GPS200 → applied"],
-  ]);
+  const at = (age: number) => brief(decide({ journal: { ...idle, written: ago(age) }, config }));
+  assert.deepEqual([304_000, 305_000].map(at), ["wait GPS254", "record GPS200"]);
 });
 
-test("restarts the kubelet once when restarts are switched on during the wait for a reread", () => {
-  const { owed: _owed, ...rest } = restarting;
-  const waiting: Journal = { ...rest, renamed: { boot: "b", monotonic: 999_000 } };
-  assert.equal(byTable(facts({ journal: waiting }), waiting).action, "restart");
+test("reports the proof at once if the kubelet was started after the write", () => {
+  const journal = { ...idle, written: ago(2000) };
+  const read = decide({ journal, unit: renewed(1000) });
+  assert.equal(brief(read), "record GPS200");
+  assert.equal(brief(decide({ journal: journalOf(read) })), "nothing GPS200 Proved");
+  assert.equal(brief(decide({ journal, unit: renewed(3000) })), "wait GPS254");
+  const rebooted = { ...idle, written: { boot: "another", monotonic: 0 } };
+  assert.equal(brief(decide({ journal: rebooted, unit })), "nothing GPS200 Proved");
 });
 
-test("revives a kubelet that stops during a withdrawal, and does not restore the credential", () => {
-  const asked = {
-    mounted: { ...withdrawn, revision: 8, digest: "eight's" },
-    config: { revision: 8, digest: "eight's" },
-  };
-  const failed: Journal = { ...tried(3, 0), undo: undefined };
-  const down = { ...asked, journal: failed, file: absent, unit: limited, healthy: false };
-  const revived = follow({ ...down, now: now + 3_600_000 });
-  assert.deepEqual(revived.steps, [
-    "record GPS226 → restarting",
-    "record GPS220 → reviving",
-    "restart GPS217 → reviving",
-  ]);
-  const reviving =
-    revived.end.journal.kind === "journal" ? revived.end.journal.journal : assert.fail();
-  assert.deepEqual(
-    follow({
-      ...down,
-      journal: reviving,
-      unit: renewed,
-      healthy: true,
-      stopwatch: { running: 5000, healthy: 5000 },
-    }).steps,
-    ["record GPS200 → applied", "leave GPS224", "nothing GPS224 Removed"],
-  );
-});
-
-test("removes the undo when a withdrawal replaces a change", () => {
-  const asked = {
-    mounted: { ...withdrawn, revision: 8, digest: "eight's" },
-    config: { ...never, revision: 8, digest: "eight's" },
-  };
-  const step = decide(facts({ ...asked, journal: tried(2, 0), unit: crashed, healthy: false }));
-  assert.ok(step.action === "apply");
-  assert.equal(step.journal.undo, undefined);
-});
-
-const link: Facts["file"] = { kind: "refused", why: "it is a symbolic link" };
-
-test("while config.json is refused or changing, still makes a restart that is due", () => {
-  const down = { unit: limited, healthy: false };
-  for (const file of [link, { kind: "changing" } as const]) {
-    const told = file.kind === "changing" ? "GPS209" : "GPS206";
-    const seen = (change: FactsChange) => {
-      const step = decide(facts({ file, ...change }));
-      return `${step.action} ${step.code}`;
-    };
-    assert.equal(seen({ journal: { ...reviving, tried: 1 }, ...down }), "restart GPS217", told);
-    assert.equal(seen({ journal: restarting, ...down }), "restart GPS212", told);
-    assert.equal(
-      seen({ journal: { ...tried(1, 60_000), phase: "applying" }, ...down }),
-      "restart GPS214",
-      told,
-    );
-    assert.equal(
-      seen({ journal: { ...tried(3, 60_000_000), phase: "restoring" }, ...down }),
-      "restart GPS217",
-      told,
-    );
-    assert.equal(
-      seen({ journal: { ...tried(3, 0), phase: "restoring" }, unit: renewed }),
-      `wait ${told}`,
-    );
-    assert.equal(
-      seen({ journal: settling, unit: renewed, stopwatch: { running: 4000, healthy: 4000 } }),
-      "wait GPS215",
-    );
-    assert.equal(
-      seen({ journal: { ...restarting, owed: undefined, phase: "applying" }, ...down }),
-      `wait ${told}`,
-    );
-    assert.equal(seen({ journal: idle }), `wait ${told}`);
-  }
-});
-
-test("starts a kubelet that a newer agent left stopped, at most once a minute, and does not touch the newer agent's journal", () => {
-  const seen = (change: FactsChange, owes = true) => {
-    const step = decide(facts({ journal: { kind: "newer", why: "version 9", owes }, ...change }));
-    return `${step.action} ${step.code}`;
-  };
-  const down = { unit: limited, healthy: false };
-  assert.equal(seen(down), "revive GPS222");
-  assert.equal(seen({ ...down, sinceRestart: 59_000 }), "wait GPS222");
-  assert.equal(seen(down, false), "wait GPS222");
-  assert.equal(seen({}), "wait GPS222");
-  assert.equal(seen({ ...down, config: never }), "wait GPS222");
-  assert.equal(seen({ ...down, unit: unanswered }), "wait GPS222");
-});
-
-test("while the disk is full, restarts the kubelet only if it is stopped, and pauses between attempts", () => {
-  const down = { unit: limited, healthy: false, unwritable: true, file: absent };
-  const seen = (change: FactsChange) => {
-    const step = decide(facts({ ...down, ...change }));
-    return `${step.action} ${step.code}${"evenUnrecorded" in step && step.evenUnrecorded ? " even unrecorded" : ""}`;
-  };
-  assert.equal(seen({ journal: reviving }), "restart GPS217 even unrecorded");
-  assert.equal(seen({ journal: reviving, sinceRestart: 9999 }), "wait GPS214");
-  assert.equal(seen({ journal: reviving, sinceRestart: 10_000 }), "restart GPS217 even unrecorded");
-  // The third attempt has failed, and neither the journal nor the old file can be written.
-  assert.equal(
-    seen({ journal: tried(3, 60_000), file: written }),
-    "restart GPS214 even unrecorded",
-  );
-  const restoring: Journal = { ...tried(3, 60_000_000), phase: "restoring" };
-  assert.equal(seen({ journal: restoring, file: written }), "restart GPS217 even unrecorded");
-  assert.equal(seen({ journal: restoring, file: written, sinceRestart: 1000 }), "restore GPS216");
-  assert.equal(
-    seen({ journal: { ...settling, tried: 3, calls: [now - 60_000] }, file: written }),
-    "restart GPS214 even unrecorded",
-  );
-  assert.equal(
-    seen({ journal: restarting, unit, healthy: true, file: written, unwritable: false }),
-    "restart GPS212",
-  );
-});
-
-test("counts a start or stop of the kubelet as failed if it has not ended after three and a half minutes", () => {
-  const starting = { ...crashed, sub: "start" };
-  for (const hanging of [
-    starting,
-    { ...unit, active: "deactivating", sub: "stop-sigterm" },
-    { ...unit, busy: true },
-  ]) {
-    const seen = (journal: Journal, busy: number) => {
-      const step = decide(facts({ journal, unit: hanging, healthy: false, stopwatch: { busy } }));
-      return `${step.action} ${step.code}${"journal" in step ? ` → ${step.journal.phase}` : ""}`;
-    };
-    assert.equal(seen(tried(1, 300_000), 209_999), "wait GPS213");
-    assert.equal(seen(tried(1, 300_000), 210_000), "restart GPS214 → restarting");
-    assert.equal(seen(tried(3, 300_000), 210_000), "record GPS216 → restoring");
-    assert.equal(seen(settling, 210_000), "record GPS214 → restarting");
-    assert.equal(seen(reviving, 210_000), "restart GPS217 → reviving");
-  }
-});
-
-test("continues a probation after two replaced processes, and counts a third replacement as a failed attempt", () => {
-  let journal: Journal = settling;
-  const seen: string[] = [];
-  for (const invocation of ["second", "third", "fourth"]) {
-    const step = decide(facts({ journal, unit: { ...renewed, invocation } }));
-    assert.ok(step.action === "record");
-    seen.push(`${step.code} ${step.journal.phase}`);
-    ({ journal } = step);
-  }
-  assert.deepEqual(seen, ["GPS215 settling", "GPS215 settling", "GPS214 restarting"]);
-});
-
-test("neither starts nor restarts a kubelet for a drift, but waits for the kubelet's reread", () => {
-  const drifted = { file: absent, journal: idle };
-  for (const change of [
-    {},
-    { unit: stopped, healthy: false },
-    { unit: limited, healthy: false },
-    { unit: crashed, healthy: false },
-  ]) {
-    const { steps } = follow({ ...drifted, ...change });
-    const last = "healthy" in change ? ["wait GPS221"] : ["record GPS254 → applied", "wait GPS254"];
-    assert.deepEqual(steps, ["apply GPS225 → applying", "record GPS200 → applied", ...last]);
-  }
-});
-
-test("stops reporting an older rollback when a new change begins", () => {
-  const untold = { ...quarantine, content: "six", revision: 6, told: false };
-  const another = { ...seven, attempt: seven.attempt + 1 };
-  const step = decide(
-    facts({ order: another, file: absent, journal: { ...idle, quarantine: untold } }),
-  );
-  assert.ok(step.action === "apply");
-  assert.equal(step.journal.quarantine?.told, true);
-});
-
-test("reports the delivery's note with the code while the content is in force", () => {
-  const noted = { ...written, note: "the kubelet has not run the provider yet" };
-  const step = decide(facts({ journal: idle, file: noted }));
-  assert.deepEqual([step.code, step.detail], ["GPS200", noted.note]);
-  const rivals = () => "theirs before ours";
-  const second = decide(facts({ journal: idle, file: { ...written, rivals } }));
-  assert.deepEqual([second.code, second.detail], ["GPS200", rivals()]);
-  assert.equal(decide(facts({ journal: idle })).detail, undefined);
+test("reports a failed order until a new attempt is ordered", () => {
+  const journal = { ...before, failed: key };
+  assert.equal(brief(decide({ journal })), `wait ${codes.rolledBack} Failed`);
+  const order = { revision: 7, digest: "seven's", attempt: 9 };
+  assert.equal(decide({ journal, order }).action, "commit");
 });

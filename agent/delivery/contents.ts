@@ -1,80 +1,52 @@
-/** Selects the content of global-pull-secret that concerns this node. Pure. */
+/** Reads the contents of global-pull-secret. Pure. */
+import { type Former, readFormer } from "#pullsecret/merge/former.ts";
 import { imagesOf } from "#pullsecret/registry/key.ts";
-import { type PublishedMode, secretKeys, servedKeys } from "#contract/names.ts";
-import { type Order, belongsTo, type Named } from "#contract/order.ts";
-import { type Document, interpret, type Mounted, type Newest, revisionIn } from "./mount.ts";
-
-/** `mounted`: the content that the node is to have. */
-export type Contents = Readonly<{ mounted: Mounted; newest: Newest | undefined }>;
+import { formerKey, type PublishedMode, secretKeys, servedKeys } from "#contract/names.ts";
+import type { Content } from "../journal/journal.ts";
+import { interpret, type Mounted, type Published, revisionIn } from "./mount.ts";
 
 /**
- * `order`: the order to follow. `kept`: the content that the journal names. `mode`: the mode of
- * this agent.
+ * `served`: the content that a node without content may take unasked. `isOurMode`: whether this
+ * agent may take content; if not, it only follows removals. `former`: digests of values that were
+ * ours.
  */
-export type Choice = Readonly<{
-  order: Order | undefined;
-  kept: Named | undefined;
-  mode: PublishedMode;
-}>;
+export type Contents =
+  | Readonly<{
+      kind: "contents";
+      newest: Published;
+      served: Published | undefined;
+      isOurMode: boolean;
+      former: Former;
+    }>
+  | Exclude<Mounted, { kind: "document" }>;
 
 /**
- * Selects a withdrawal, or else the ordered content, or else the content that the node has. Without
- * an order and without content, selects the served content. If the agent's mode differs from the
- * Secret's mode, the agent takes only a withdrawal. If both slots have the same revision, only the
- * newest slot counts. `read` returns a key's value.
+ * Interprets both slots. If they have the same revision, only the newest slot counts. The served
+ * content lacks the registries that the newest content has removed. `read` returns a key's value.
  */
-export function selectContent(
-  read: (key: string) => Buffer,
-  { order, kept, mode }: Choice,
-): Contents {
-  const revision = revisionIn(read(secretKeys.revision));
+export function readContents(read: (key: string) => Buffer, mode: PublishedMode): Contents {
   const servedRevision = revisionIn(read(servedKeys.revision));
-  if (revision === undefined || servedRevision === undefined)
-    return {
-      mounted: { kind: "incomplete", why: "revision is not a number" },
-      newest: undefined,
-    };
-  const newestContent = interpret(contentAt(read, secretKeys));
-  if (newestContent.kind === "document" && newestContent.intent === "release")
-    return { mounted: newestContent, newest: undefined };
-  const newest = newestContent.kind === "document" ? newestOf(newestContent) : undefined;
-  const isOurMode = read(secretKeys.mode).toString("latin1") === mode;
-  const hasOlder = servedRevision > 0 && servedRevision < revision;
-  const served = () =>
-    hasOlder ? without(interpret(contentAt(read, servedKeys)), newest) : newestContent;
-  /** The content with this revision, if a slot has it. */
-  const at = (number: number): Mounted | undefined =>
-    number === revision ? newestContent : number === servedRevision ? served() : undefined;
-  if (order === undefined && kept === undefined) {
-    if (servedRevision === 0 || !isOurMode) return { mounted: { kind: "nothing" }, newest };
-    const content = served();
-    return { mounted: isDocument(content) ? { ...content, served: true } : content, newest };
-  }
-  let why: string | undefined;
-  for (const named of [order, kept]) {
-    const content = named && at(named.revision);
-    if (named === undefined || content === undefined) continue;
-    if (content.kind !== "document") return { mounted: content, newest };
-    if (belongsTo(named, content) && isOurMode) return { mounted: content, newest };
-    why ??= isOurMode ? "with other content" : "for another delivery mode";
-  }
-  return { mounted: { kind: "other", revision, ...(why && { why }) }, newest };
+  if (servedRevision === undefined)
+    return { kind: "incomplete", why: "served.revision is not a number" };
+  const newest = interpret(contentAt(read, secretKeys));
+  if (newest.kind !== "document") return newest;
+  const isOlder = servedRevision > 0 && servedRevision < newest.revision && !newest.isRelease;
+  const older = isOlder ? interpret(contentAt(read, servedKeys)) : newest;
+  if (older.kind !== "document") return older;
+  return {
+    kind: "contents",
+    newest,
+    served: servedRevision === 0 ? undefined : only(older, newest),
+    isOurMode: read(secretKeys.mode).toString("latin1") === mode,
+    former: readFormer(read(formerKey).toString("latin1")),
+  };
 }
 
-/** The older content without the registries that the newest content has removed. */
-function without(content: Mounted, newest: Newest | undefined): Mounted {
-  if (content.kind !== "document" || newest === undefined) return content;
-  const entries = [...content.desired.entries].filter(([registry]) => newest.has(registry));
-  return { ...content, desired: { ...content.desired, entries: new Map(entries) } };
-}
-
-function isDocument(content: Mounted): content is Document {
-  return content.kind === "document";
-}
-
-function newestOf({ revision, desired }: Document): Newest {
-  const images = new Set([...desired.entries.keys()].map(imagesOf));
-  return { revision, has: (registry) => images.has(imagesOf(registry)) };
+/** The content without the registries that the newest content does not have, in any spelling. */
+export function only<C extends Content>(content: C, newest: Content): C {
+  const images = new Set(newest.entries.map(({ key }) => imagesOf(key)));
+  const entries = content.entries.filter(({ key }) => images.has(imagesOf(key)));
+  return entries.length === content.entries.length ? content : { ...content, entries };
 }
 
 function contentAt(read: (key: string) => Buffer, keys: typeof servedKeys | typeof secretKeys) {

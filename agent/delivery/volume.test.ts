@@ -4,7 +4,7 @@ import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { temporary } from "#test/temporary.ts";
 import { beside, filesFor, servedFilesFor } from "#test/harness/agent/mounted.ts";
-import { selectContent } from "./contents.ts";
+import { readContents } from "./contents.ts";
 import { readVolume } from "./volume.ts";
 
 const files: Readonly<Record<string, string>> = {
@@ -21,10 +21,7 @@ function mount(t: TestContext, all: Readonly<Record<string, string>>): string {
   return directory;
 }
 
-const read = (directory: string) =>
-  readVolume(directory, (file) =>
-    selectContent(file, { order: undefined, kept: undefined, mode: "Restart" }),
-  ).mounted;
+const read = (directory: string) => readVolume(directory, (file) => readContents(file, "Restart"));
 
 test("waits for a volume that is missing, incomplete or replaced while it is read", (t) => {
   assert.equal(read("/nonexistent").kind, "incomplete");
@@ -33,7 +30,7 @@ test("waits for a volume that is missing, incomplete or replaced while it is rea
     assert.equal(read(mount(t, half)).kind, "incomplete", missing);
   }
   const swapped = mount(t, files);
-  assert.equal(read(swapped).kind, "document");
+  assert.equal(read(swapped).kind, "contents");
   rmSync(join(swapped, "..1"), { recursive: true });
   for (const target of ["..1", "..2"]) {
     assert.equal(read(swapped).kind, "incomplete");
@@ -51,7 +48,7 @@ test("reads no more of a file than one byte over the limit", (t) => {
   let length = 0;
   readVolume(directory, (file) => {
     length = file("large").length;
-    return { mounted: { kind: "nothing" }, newest: undefined };
+    return { kind: "incomplete", why: "" };
   });
   assert.equal(length, 1024 * 1024 + 1);
 });

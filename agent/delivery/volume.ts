@@ -24,7 +24,7 @@ export function readVolume(
       why = error instanceof Error && "code" in error ? String(error.code) : String(error);
     }
   }
-  return { mounted: { kind: "incomplete", why }, newest: undefined };
+  return { kind: "incomplete", why };
 }
 
 /**

@@ -1,12 +1,11 @@
-/**
- * All facts for a decision. Facts that are `undefined` at the start of a round are collected only
- * if the decision requests them.
- */
-import type { Named, Order } from "#contract/order.ts";
+/** All facts for a decision. The kubelet is asked only if the decision requests it. */
+import type { ProviderScope } from "#contract/names.ts";
+import type { Order } from "#contract/order.ts";
 import type { Config } from "./config.ts";
-import type { Journal, JournalReading } from "../journal/journal.ts";
-import type { Mounted, Newest } from "../delivery/mount.ts";
-import type { NodeFile } from "../delivery/delivery.ts";
+import type { BootTime, Content, Journal, JournalReading } from "../journal/journal.ts";
+import type { Contents } from "../delivery/contents.ts";
+import type { NodeFile } from "../delivery/config-json/config-json.ts";
+import type { Installed } from "../delivery/provider/provider.ts";
 import type { Unit } from "../systemd/unit.ts";
 
 /**
@@ -17,9 +16,9 @@ import type { Unit } from "../systemd/unit.ts";
 export type OrderReading = Order | "none" | "answered" | "unknown";
 
 /**
- * `notAsked`: with --restart Never, the agent does not ask systemd. `unknown`: systemd could not be
- * asked. `outdated`: systemd lacks a property that we need. `absent`: there is no systemd.
- * `unfound`: none of the known units is active, or several are.
+ * `notAsked`: in modes that restart nothing, the agent does not ask systemd. `unknown`: systemd
+ * could not be asked. `outdated`: systemd lacks a property that we need. `absent`: there is no
+ * systemd. `unfound`: none of the known units is active, or several are.
  */
 export type UnitFact =
   | Unit
@@ -27,85 +26,54 @@ export type UnitFact =
   | Readonly<{ unknown: string; outdated?: boolean; absent?: boolean }>
   | Readonly<{ unfound: string }>;
 
-export type BootTime = Readonly<{
-  /** Changes with each boot. */
-  boot: string;
-  /** Milliseconds of CLOCK_MONOTONIC. The kubelet times its rereads with the same clock. */
-  monotonic: number;
+/**
+ * The kubelet's healthz. answers: with 200, and only root listens at the port · silent: root listens,
+ * but does not answer 200 · nobody: no process listens · foreign: a process of another user listens,
+ * so no answer counts.
+ */
+export type Healthz = "answers" | "silent" | "nobody" | "foreign";
+
+type KubeletFact = Readonly<{
+  unit: UnitFact;
+  healthz: Healthz;
+  /** Without an answer of healthz: whether this process has renewed the node's Lease lately. */
+  isLeased: boolean;
 }>;
 
 export type Facts = Readonly<{
-  /** `restart`: the policy that the flags set for this node's unit, if the unit is known. */
-  config: Pick<Config, "restart" | "probation" | "unit" | "healthzPort" | "healthzAddress">;
+  /**
+   * `restart`: the policy that the flags set for this node's unit, if the unit is known. `scope`: the
+   * pods that the credential provider serves; undefined in other modes.
+   */
+  config: Pick<Config, "restart" | "probation" | "healthzPort" | "healthzAddress"> &
+    Readonly<{ scope: ProviderScope | undefined }>;
   /** It can change at any time. */
   order: OrderReading;
-  /** Wall clock, in milliseconds. It can jump, so it is only compared with times in the journal. */
-  now: number;
+  /** Time since boot. Never jumps. */
+  time: BootTime;
   /** Whether this is the node's only agent. */
   alone: boolean;
   /** Why the mounted directory does not belong to this kubelet; undefined if it does. */
   elsewhere: string | undefined;
-  mounted: Mounted | undefined;
-  /** The newest content of the Secret; undefined unless it is an acceptable document. */
-  newest: Newest | undefined;
+  contents: Contents;
   journal: JournalReading;
-  /** The journal is missing on the disk. `journal` is the copy that this process read last. */
+  /** The disk does not have the journal, which is this process's copy: it was deleted, or not saved. */
   vanished: boolean;
-  /** Time since boot. Never jumps. */
-  time: BootTime;
-  /** An unreadable journal was set aside earlier and still exists. */
-  lost: boolean;
-  /**
-   * The journal proves that an answer of the credential provider is not ours. Like our entries in
-   * config.json, an answer counts as not ours if there is no journal and none was set aside.
-   */
-  noAnswer: boolean;
-  /** Our folder exists without a journal: the agent was killed while it removed the folder. */
+  /** Our folder exists without a journal. */
   leftovers: boolean;
   file: NodeFile;
-  unit: UnitFact | undefined;
-  /**
-   * Whether healthz answers. Also true if restarts are off: the agent does not ask healthz then.
-   */
-  healthy: boolean | undefined;
-  /**
-   * For how many milliseconds this process has seen the same value, by a clock that never jumps.
-   */
-  stopwatch: Readonly<{
-    /** The bytes of config.json. */
-    file: number;
-    /** The kubelet runs under its present InvocationID. */
-    running: number;
-    /** The kubelet runs under its present InvocationID, and healthz answers. */
-    healthy: number;
-    /** healthz does not answer. Measured only in rounds that also ask systemd. */
-    silent: number;
-    /** The same start or stop of the unit, or the same job for it, is under way. */
-    busy: number;
-    /** The present quarantine. */
-    quarantine: number;
-  }>;
+  /** For how many milliseconds this process has seen the same bytes of config.json. */
+  unchangedFor: number;
+  installed: Installed;
+  kubelet: KubeletFact | undefined;
   /**
    * Milliseconds until the agent is allowed to write config.json, if another program keeps changing
    * the file.
    */
   writeIn: number;
-  /** Restarts that this process has requested. */
-  restarts: number;
-  /** Milliseconds since the last of these restarts; infinite if there was none. */
-  sinceRestart: number;
-  /** The last write of this process failed, for example on a full disk. */
-  unwritable: boolean;
+  /** Why the last write failed, until the next attempt. */
+  blocked: string | undefined;
 }>;
-
-/** The facts at the start of a round. */
-export const unasked = {
-  mounted: undefined,
-  newest: undefined,
-  unit: undefined,
-  healthy: undefined,
-  stopwatch: { running: 0, healthy: 0, silent: 0, busy: 0 },
-} as const;
 
 /** The observations of the last round, for reports. */
 export type Observed = Readonly<{
@@ -113,5 +81,5 @@ export type Observed = Readonly<{
   order: OrderReading;
   journal: Journal | undefined;
   /** The withdrawal in the Secret. */
-  release: Named | undefined;
+  release: Pick<Content, "revision" | "digest"> | undefined;
 }>;

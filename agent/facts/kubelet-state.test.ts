@@ -1,38 +1,41 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { namedUnit, withUnit } from "./kubelet-state.ts";
-import { idle, restarting, reviving, settling, unit } from "./facts.fixture.ts";
+import {
+  crashed,
+  facts,
+  idle,
+  renewed,
+  restarting,
+  starting,
+  stopped,
+  unanswered,
+  unit,
+} from "./facts.fixture.ts";
+import type { Healthz, UnitFact } from "./facts.ts";
+import { type ProcessState, stateOf } from "./kubelet-state.ts";
 
-test("restarts the unit with which the change began, unless a flag names a unit", () => {
-  const reading = { kind: "journal", journal: { ...restarting, unit: "k3s.service" } } as const;
-  assert.equal(namedUnit("auto", reading), "k3s.service");
-  assert.equal(namedUnit("kubelet.service", reading), "kubelet.service");
-  assert.equal(
-    namedUnit("auto", { kind: "newer", why: "version 9", owes: true, unit: "k3s.service" }),
-    "k3s.service",
-  );
-  assert.equal(namedUnit("auto", { kind: "none" }), undefined);
-});
+const rows: readonly (readonly [expected: ProcessState, unit: UnitFact, healthz?: Healthz])[] = [
+  ["unknown", unanswered],
+  ["unknown", { ...unit, load: "not-found" }],
+  ["unknown", { notAsked: true }],
+  ["dead", stopped],
+  ["dead", { ...unit, active: "inactive", sub: "dead", mainPid: 0 }],
+  ["auto-restart", crashed],
+  ["auto-restart", { ...crashed, sub: "auto-restart-queued" }],
+  ["old", unit],
+  ["starting", { ...unit, busy: true }],
+  ["starting", starting],
+  ["starting", { ...renewed(), active: "deactivating" }],
+  ["starting", renewed(), "silent"],
+  ["starting", renewed(239_000), "nobody"],
+  ["starting", renewed(300_000), "silent"],
+  ["up", renewed(240_000), "nobody"],
+  ["up", renewed(240_000), "foreign"],
+  ["up", renewed()],
+];
 
-test("transfers the due restart to another unit if a flag names that unit in the middle of a change", () => {
-  const other = { ...unit, name: "k3s.service", invocation: "k3s's" };
-  assert.equal(withUnit(idle, other), idle);
-  assert.equal(withUnit(restarting, unit), restarting);
-  assert.equal(withUnit(restarting, { ...other, load: "not-found" }), restarting);
-  assert.equal(withUnit(restarting, { unknown: "no answer" }), restarting);
-  const { unit: _unit, ...nameless } = restarting;
-  assert.deepEqual(withUnit(nameless, other), { ...restarting, unit: "k3s.service" });
-  for (const [journal, phase] of [
-    [restarting, "restarting"],
-    [settling, "restarting"],
-    [reviving, "reviving"],
-  ] as const) {
-    const next = withUnit({ ...journal, unit: "kubelet.service", tried: 3 }, other);
-    assert.deepEqual(
-      [next.phase, next.owed, next.unit, next.tried, next.settling],
-      [phase, "k3s's", "k3s.service", 0, undefined],
-    );
-  }
-  const applying = withUnit({ ...restarting, phase: "applying", matters: false }, other);
-  assert.deepEqual([applying.owed, applying.matters], [undefined, true]);
-});
+for (const [expected, unitFact, healthz = "answers"] of rows)
+  test(`calls a process ${expected}: ${JSON.stringify(unitFact).slice(0, 90)} ${healthz}`, () =>
+    assert.equal(stateOf(facts({ unit: unitFact, healthz }), restarting), expected));
+
+test("has no old process at rest", () => assert.equal(stateOf(facts({ unit }), idle), "up"));

@@ -1,8 +1,8 @@
 /** The results of a decision: its steps, their codes, and the text that users see for a code. */
 import type { Result } from "#contract/order.ts";
 import type { Journal } from "../journal/journal.ts";
-import type { FoundFile, Plan, Rewrite } from "../delivery/delivery.ts";
-import type { Document } from "../delivery/mount.ts";
+import type { Commit } from "../journal/store.ts";
+import type { FileIdentity } from "../files/atomic-write.ts";
 import { catalogue, type AgentCode } from "#contract/agent-codes.ts";
 import type { Catalogue } from "#contract/catalogue.ts";
 
@@ -20,55 +20,37 @@ export type Step = StepReason &
   /** `result`: what the agent reports. `Refused` is about the order, if there is an order. */
   (
     | Readonly<{ action: "wait" | "nothing"; result?: Result }>
+    /** Replaces the journal and config.json together. `answer`: written before them. */
+    | Readonly<{ action: "commit"; commit: Commit; answer?: Answered }>
+    /** Writes only the provider's answer. */
+    | Readonly<{ action: "answer"; answer: Answered }>
     /**
-     * Writes the journal, then config.json. `former`: set if the node was idle. Contains the
-     * journal from before this step, which we restore if the system forbids the write.
-     */
-    | Readonly<{
-        action: "apply";
-        journal: Journal;
-        former?: Readonly<{ journal: Journal | undefined }>;
-        plan: Rewrite & Pick<Plan, "fileMode">;
-        file: FoundFile;
-      }>
-    /** Writes only the files, because the journal is already correct. */
-    | Readonly<{ action: "restore"; plan: Rewrite; file: Pick<FoundFile, "identity"> }>
-    /**
-     * Writes the journal, then calls RestartUnit. `unasked`: the journal to restore if systemd does
-     * not accept the request. `evenUnrecorded`: the kubelet is down, so restart it even on a full
-     * disk, and write the journal afterwards.
+     * Writes the journal, if it differs from `former`, then calls RestartUnit. If the journal cannot
+     * be written, the unit is restarted nevertheless, because the kubelet is down. `refused`: the
+     * journal if systemd refuses to restart a living process.
      */
     | Readonly<{
         action: "restart";
+        unit: string;
         journal: Journal;
-        unasked: Journal;
+        former: Journal;
         resetFirst: boolean;
-        evenUnrecorded: boolean;
+        refused: Journal | undefined;
       }>
-    /**
-     * Calls only RestartUnit. A newer agent left the kubelet down, and we must not write that
-     * agent's journal.
-     */
-    | Readonly<{ action: "revive"; unit: string }>
     /** Writes only the journal, for example when a phase is complete. */
-    | Readonly<{ action: "record"; journal: Journal }>
+    | Readonly<{ action: "record"; journal: Journal; former: Journal | undefined }>
     /** Moves the unreadable journal out of the way. */
     | Readonly<{ action: "set aside" }>
-    /** Writes the files alone, without a journal, and then removes our folder. */
-    | Readonly<{ action: "clean"; plan: Rewrite; file: Pick<FoundFile, "identity"> }>
     /** Removes our folder. Nothing of ours is left on the node. */
     | Readonly<{ action: "leave" }>
   );
 
-/**
- * The facts that a decision can request. mounted: the Secret · healthz: whether the kubelet answers
- * · kubelet: its unit, over D-Bus, and healthz.
- */
-export type Question = "mounted" | "healthz" | "kubelet";
+/** The bytes of the provider's answer, and the answer as it was found. */
+export type Answered = Readonly<{ bytes: Buffer; expected: FileIdentity }>;
 
-/** A step, or a request for more facts. */
+/** A step, or a request for the facts about the kubelet. */
 export type Answer = Step | Ask;
-type Ask = Readonly<{ action: "ask"; for: Question }>;
+type Ask = Readonly<{ action: "ask" }>;
 
 /** Milliseconds between the rounds of an idle agent, even if every hint is lost. */
 export const resync = 30_000;
@@ -78,9 +60,7 @@ export const soon = 1000;
  */
 export const fast = 250;
 
-export function ask(asked: Question): Ask {
-  return { action: "ask", for: asked };
-}
+export const ask: Ask = { action: "ask" };
 
 export function wait(code: Code, again: Step["again"], detail?: string): Step {
   return { action: "wait", code, detail, again };
@@ -92,19 +72,18 @@ export function refuse(code: Code, again: Step["again"], detail?: string): Step 
 }
 
 /** A step that changes something. The next round follows at once. */
-export function atOnce<Change extends object>(change: Change): Change & { again: 0 } {
+export function atOnce<const Change extends object>(change: Change): Change & { again: 0 } {
   return { ...change, again: 0 };
 }
 
-export function record(code: Code, journal: Journal, detail?: string): Step {
-  return atOnce({ action: "record", code, detail, journal });
-}
-
-/** The journal's record of the revision in force or under way. */
-type Named = Pick<Journal, "owned" | "revision" | "digest" | "content">;
-
-export function named(planned: Plan, { revision, digest, content }: Document): Named {
-  return { owned: planned.owned, revision, digest, content };
+/** `former`: the journal on the disk. */
+export function record(
+  code: Code,
+  journal: Journal,
+  former: Journal | undefined,
+  detail?: string,
+): Step {
+  return atOnce({ action: "record", code, detail, journal, former });
 }
 
 type Kind = keyof typeof catalogue;

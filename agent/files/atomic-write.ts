@@ -16,7 +16,7 @@
 // through the thread pool waits twice for a processor. `sync` does not block, because it can take
 // seconds.
 import { constants, lstatSync, promises, readFileSync, renameSync, unlinkSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { OwnError, ignoring } from "./errno.ts";
 
 const onlyRead = constants.O_RDONLY | constants.O_NOFOLLOW;
@@ -50,14 +50,9 @@ export async function replace({
   mode,
   expected,
 }: Replacement): Promise<void> {
-  const staged = join(folder, `${target.slice(dirname(target).length + 1)}.staged`);
-  unlinkIfThere(staged);
+  const staged = join(folder, stagedName(target));
   try {
-    // Loaded on the first write, because most starts write nothing.
-    const { default: writeFileAtomic } = await import("write-file-atomic");
-    writeFileAtomic.sync(staged, bytes, { mode, fsync: false });
-    verify(staged, bytes);
-    await sync(staged);
+    await stage(staged, bytes, mode);
     expect(target, expected);
     renameSync(staged, target);
   } catch (error) {
@@ -65,6 +60,21 @@ export async function replace({
     throw error;
   }
   await sync(dirname(target));
+}
+
+/** The name under which a file is staged. */
+export function stagedName(target: string): string {
+  return `${basename(target)}.staged`;
+}
+
+/** Steps 1 to 3: writes a file, reads it back, and syncs it. */
+export async function stage(staged: string, bytes: Buffer, mode: number): Promise<void> {
+  unlinkIfThere(staged);
+  // Loaded on the first write, because most starts write nothing.
+  const { default: writeFileAtomic } = await import("write-file-atomic");
+  writeFileAtomic.sync(staged, bytes, { mode, fsync: false });
+  verify(staged, bytes);
+  await sync(staged);
 }
 
 function verify(file: string, bytes: Buffer): void {
@@ -98,13 +108,6 @@ export async function overwrite(
   verify(target, bytes);
 }
 
-/** Removes the file durably, if it exists. Throws FileChanged like `replace`. */
-export async function remove(target: string, expected?: FileIdentity): Promise<void> {
-  expect(target, expected);
-  unlinkIfThere(target);
-  await sync(dirname(target));
-}
-
 /**
  * `absent`, or inode, size, times, mode and links. Each change by another program changes one of
  * them.
@@ -123,7 +126,8 @@ export function identify(file: string): FileIdentity {
   ].join(":");
 }
 
-function expect(file: string, expected: FileIdentity | undefined): void {
+/** Throws FileChanged if the file has changed since it was identified. */
+export function expect(file: string, expected: FileIdentity | undefined): void {
   if (expected !== undefined && identify(file) !== expected) throw new FileChanged(file);
 }
 
@@ -143,7 +147,7 @@ export function unlinkIfThere(file: string): void {
  * Removes the staged file after a failed write. A failure of the removal must not hide the first
  * error.
  */
-function tidy(staged: string): void {
+export function tidy(staged: string): void {
   try {
     unlinkIfThere(staged);
   } catch {

@@ -31,8 +31,8 @@ test("refuses a config.json that is a separate mount, as with kind's extraMounts
   const directory = mkdtempSync(join(tmpdir(), "gps-mount-"));
   for (const name of ["config.json", "host.json"]) writeFileSync(join(directory, name), "{}");
   const program = `
-import { readFile } from ${JSON.stringify(join(import.meta.dirname, "../delivery/config-json/config-json.ts"))};
-process.stdout.write(JSON.stringify(readFile(process.argv[1] + "/config.json")));`;
+import { readConfigFile } from ${JSON.stringify(join(import.meta.dirname, "../delivery/config-json/config-json.ts"))};
+process.stdout.write(JSON.stringify(readConfigFile(process.argv[1] + "/config.json")));`;
   const script =
     'mount --bind "$1/host.json" "$1/config.json" && exec "$0" --input-type=module -e "$2" "$1"';
   const args = [...spaces, "sh", "-c", script, process.execPath, directory, program];

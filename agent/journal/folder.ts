@@ -1,16 +1,19 @@
 /**
- * Our folder beside config.json: the journal, the files with previous bytes, the lock's sockets,
- * staged files.
+ * Our folder beside config.json: the journal, the file with the other programs' bytes, files that
+ * nobody could read, the lock's sockets, staged files.
  */
 import { existsSync, lstatSync, mkdirSync, readdirSync, rmdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { nodeFiles } from "#contract/names.ts";
 import { ignoring } from "../files/errno.ts";
-import { previousPrefix } from "./journal.ts";
+import { theirsPrefix } from "./journal.ts";
 import { FileError, sync, unlinkIfThere } from "../files/atomic-write.ts";
 
 /** Files with this prefix are the lock's sockets, of running or dead agents (lock.ts). */
 export const lockPrefix = "lock-";
+
+/** Files with this prefix could not be read, and were replaced. */
+export const unreadablePrefix = "unreadable-";
 
 export const journalName = basename(nodeFiles.journal);
 
@@ -37,10 +40,7 @@ export function makeDirectory(folder: string): void {
  */
 export async function removeFolder(folder: string, releaseLock: () => void): Promise<void> {
   const isLock = (name: string) => name.startsWith(lockPrefix);
-  sweep(
-    folder,
-    (name) => !isLock(name) && name !== journalName && !name.startsWith(previousPrefix),
-  );
+  sweep(folder, (name) => !isLock(name) && name !== journalName && !name.startsWith(theirsPrefix));
   discard(join(folder, journalName));
   // After a power loss, a journal must not exist without the files that it names.
   if (existsSync(folder)) await sync(folder);
@@ -59,7 +59,7 @@ export function sweep(
   for (const name of names) if (stale(name)) discard(join(folder, name));
 }
 
-/** Whether our folder exists without a journal and contains something to remove. */
+/** Whether our folder exists and contains something to remove. */
 export function hasLeftovers(folder: string): boolean {
   const stats = lstatSync(folder, { throwIfNoEntry: false });
   if (stats === undefined || !stats.isDirectory()) return false;

@@ -1,186 +1,130 @@
 /**
- * The journal, which must survive a kill: the state of the node before our first change, which
- * entries are ours, and which step is under way. Pure. It contains credentials, so no part of it is
- * ever logged.
+ * The journal, which must survive a kill: the file of the other programs, the content that is over
+ * it, and the step that is under way. Pure. It contains credentials, so no part of it is ever
+ * logged.
  */
 import { createHash } from "node:crypto";
-import type { File, Journal, Owned } from "./schema.ts";
 
-export type { File, Journal, Owned };
+/** A config.json. Its bytes are outside V8's heap, which is small. */
+export type File = Readonly<{ absent: true }> | Readonly<{ bytes: Buffer; mode: number }>;
+
+/**
+ * Where the kubelet finds an entry. file: in config.json · both: in config.json and in the
+ * credential provider's answer · answer: in the answer, and config.json has no entry for these
+ * images · beside: in the answer, and config.json keeps other programs' entries.
+ */
+export const places = ["file", "both", "answer", "beside"] as const;
+export type Place = (typeof places)[number];
+
+/** `raw`: the entry of `auths` as JSON. `original`: it comes from the original pull secret. */
+export type Entry = Readonly<{ key: string; raw: string; original: boolean; place: Place }>;
+
+/** What we put over the file of the other programs. */
+export type Content = Readonly<{
+  revision: number;
+  /** Salted digest of the published content; empty in revision 0. */
+  digest: string;
+  entries: readonly Entry[];
+  /** Other top-level keys of config.json, each as JSON. */
+  rest: readonly Readonly<{ key: string; raw: string }>[];
+}>;
+
+/** Nothing of ours. */
+export const noContent: Content = { revision: 0, digest: "", entries: [], rest: [] };
+
+/** A time of one boot: milliseconds of CLOCK_MONOTONIC, which the kubelet uses, too. */
+export type BootTime = Readonly<{ boot: string; monotonic: number }>;
+
+/** Before every boot. */
+export const never: BootTime = { boot: "", monotonic: 0 };
+
+type Kept = Readonly<{
+  version: typeof version;
+  /** config.json as it would be without us, as last readable. */
+  theirs: File;
+  /** config.json is always the overlay of `content` over `theirs`. */
+  content: Content;
+  /** The last write that the kubelet has to read. */
+  written: BootTime;
+}>;
+
+/** No restart is due. `failed`: key of the order that failed last, or empty. */
+export type Resting = Kept & Readonly<{ phase: "resting"; failed: string }>;
+
+/**
+ * The file is in place, and the kubelet must be restarted with it. `order`: key of the order.
+ * `back`: the content to which a rollback returns. `old`: the process that ran when the file was
+ * put in place, and how often systemd had restarted the unit by itself. `tries`: restarts that
+ * count for this content, besides those by systemd. `asked`: our last request to start a dead
+ * kubelet.
+ */
+export type Restarting = Kept &
+  Readonly<{
+    phase: "restarting";
+    order: string;
+    back: Content;
+    unit: string;
+    old: Readonly<{ invocation: string; restarts: number }>;
+    tries: number;
+    asked: BootTime;
+  }>;
+
+/** A rollback is in place, and the kubelet must run again. `failed`: key of the failed order. */
+export type Reviving = Kept &
+  Readonly<{ phase: "reviving"; failed: string; unit: string; tries: number; asked: BootTime }>;
+
+/** Has no optional field: each phase lists what it needs. */
+export type Journal = Resting | Restarting | Reviving;
+
+/** The version that we write and read. A journal of another version is left alone. */
+export const version = 4;
 
 export type JournalReading =
   | Readonly<{ kind: "none" }>
   | Readonly<{ kind: "journal"; journal: Journal }>
-  /** `owes`: a change that might have stopped the kubelet of `unit` is under way. */
-  | Readonly<{ kind: "newer"; why: string; owes: boolean; unit?: string }>
+  | Readonly<{ kind: "other version"; why: string }>
   | Readonly<{ kind: "corrupt"; why: string }>;
 
-/** The version that we write, and the newest version that we can read. */
-export const version = 3;
-
-/**
- * A file with previous bytes is named by this prefix and the bytes' digest, which readers check.
- */
-export const previousPrefix = "previous-";
+/** The other programs' bytes are in a file with this prefix and the bytes' digest. */
+export const theirsPrefix = "theirs-";
 
 export function digestOf(bytes: Buffer): string {
   return createHash("sha256").update(bytes).digest("base64url");
 }
 
-/** A journal as it is stored. `previous`: the files to write before it, by name. */
-export type Stored = Readonly<{ bytes: Buffer; previous: ReadonlyMap<string, Buffer> }>;
+/** A journal as it is stored. `theirs`: the file to write before it. */
+export type Stored = Readonly<{
+  bytes: Buffer;
+  theirs: Readonly<{ name: string; bytes: Buffer }> | undefined;
+}>;
 
 export function writeJournal(journal: Journal): Stored {
-  const previous = new Map<string, Buffer>();
-  const named = (file: File) => {
-    if ("absent" in file) return file;
-    const digest = digestOf(file.bytes);
-    previous.set(previousPrefix + digest, file.bytes);
-    return { digest, mode: file.mode };
-  };
-  const { before, undo } = journal;
-  const stored = {
-    ...journal,
-    reads: version,
-    before: named(before),
-    undo: undo && { ...undo, file: named(undo.file) },
-  };
-  return { bytes: Buffer.from(JSON.stringify(stored)), previous };
-}
-
-export const nothingOwned: Owned = { entries: [], rest: [] };
-
-/** The journal of a node before our first change. */
-export function firstJournal(before: File): Journal {
+  const { theirs } = journal;
+  if ("absent" in theirs) return { bytes: Buffer.from(JSON.stringify(journal)), theirs: undefined };
+  const digest = digestOf(theirs.bytes);
   return {
-    version,
-    reads: version,
-    phase: "applied",
-    revision: 0,
-    content: "",
-    before,
-    owned: nothingOwned,
-    matters: false,
-    tried: 0,
-    called: false,
-    calls: [],
+    bytes: Buffer.from(JSON.stringify({ ...journal, theirs: { digest, mode: theirs.mode } })),
+    theirs: { name: theirsPrefix + digest, bytes: theirs.bytes },
   };
 }
 
-/** The journal after a change whose kubelet has passed its probation. */
-export function confirmed(journal: Journal): Journal {
-  const {
-    undo: _undo,
-    owed: _owed,
-    settling: _settling,
-    renamed: _renamed,
-    grant: _grant,
-    denied: _denied,
-    quarantine,
-    ...rest
-  } = journal;
-  return {
-    ...rest,
-    phase: "applied",
-    matters: false,
-    tried: 0,
-    called: false,
-    // The quarantine of another content continues after the change, because that content might
-    // return.
-    ...(quarantine !== undefined && quarantine.content !== journal.content && { quarantine }),
-  };
+/** The journal of a node that has nothing of ours. */
+export function firstJournal(theirs: File, content = noContent): Resting {
+  return { version, theirs, content, written: never, phase: "resting", failed: "" };
 }
 
-/**
- * The journal after a change without a restart, and so without a probation. The content counts as
- * proved once the kubelet has had time to reread the file by itself.
- */
-export function unproved(journal: Journal): Journal {
-  return { ...confirmed(journal), rereads: "" };
+/** The same file and content, with no restart due. */
+export function resting({ theirs, content, written }: Journal, failed: string): Resting {
+  return { version, theirs, content, written, phase: "resting", failed };
 }
 
-/** The journal after one more refusal by systemd. */
-export function denied(journal: Journal, why: string): Journal {
-  return { ...journal, denied: { times: (journal.denied?.times ?? 0) + 1, why } };
+/** Whether the content puts nothing on the node. */
+export function isNothing({ entries, rest }: Content): boolean {
+  return entries.length + rest.length === 0;
 }
 
-const firstQuarantine = 600_000;
-const longestQuarantine = 21_600_000;
-
-/**
- * The quarantine after one more rollback: 10 minutes, doubled by each failure of the content, up to
- * six hours. `now`: milliseconds of the wall clock.
- */
-export function quarantineFor(journal: Journal, now: number): NonNullable<Journal["quarantine"]> {
-  const { revision, digest, content, quarantine, grant, denied } = journal;
-  const failures = quarantine?.content === content ? quarantine.failures + 1 : 1;
-  const lasts = Math.min(longestQuarantine, firstQuarantine * 2 ** Math.min(failures - 1, 10));
-  const named = grant === undefined ? {} : { grant };
-  const why = denied === undefined ? {} : { why: denied.why };
-  return { revision, digest, content, failures, since: now, lasts, told: false, ...named, ...why };
-}
-
-/** Whether no change is under way, so that a refusal leaves the node as it is. */
-export function isIdle(journal: Journal | undefined): boolean {
-  return journal === undefined || journal.phase === "applied";
-}
-
-/**
- * Whether the journal proves that an answer of the credential provider is not ours. `lost`: an
- * unreadable journal was set aside, which might have listed an answer.
- */
-export function ownsNoAnswer({ owned, unverified }: Journal, lost: boolean): boolean {
-  return owned.answer === undefined && unverified !== true && !lost;
-}
-
-/** Restarts that we requested in the last `span` milliseconds before `now`. */
-export function restartsWithin({ calls }: Journal, now: number, span: number): number {
-  return calls.filter((call) => call <= now && now - call < span).length;
-}
-
-/**
- * Digests of values that are not ours any more. A login tool or a nightly backup can restore an
- * older copy of the file. While the node has a journal, the agent removes a withdrawn credential
- * that returns with such a copy.
- */
-export type Former = NonNullable<Owned["former"]>;
-
-/**
- * The most digests that are kept, 46 bytes each: five months of a token that changes every hour.
- */
-const mostDigests = 4000;
-
-/** Joins both lists, `newer` last. If there are too many digests, the oldest are dropped. */
-export function joinFormer(older: Former | undefined, newer: Former | undefined): Former {
-  const byKey = new Map<string, Set<string>>();
-  for (const { key, wrote } of [...(older ?? []), ...(newer ?? [])]) {
-    const digests = byKey.get(key) ?? new Set<string>();
-    byKey.set(key, digests);
-    for (const digest of wrote) digests.add(digest);
-  }
-  let remaining = mostDigests;
-  const lists = [...byKey].toReversed().map(([key, digests]) => {
-    const wrote = remaining > 0 ? [...digests].slice(-remaining) : [];
-    remaining -= wrote.length;
-    return { key, wrote };
-  });
-  return lists.filter(({ wrote }) => wrote.length > 0).toReversed();
-}
-
-/**
- * Drops digests of values that another program had written before our first change, because such
- * values are not ours.
- */
-export function withoutTheirs(
-  former: Former,
-  isTheirs: (key: string, digest: string) => boolean,
-): Former {
-  return former
-    .map(({ key, wrote }) => ({ key, wrote: wrote.filter((digest) => !isTheirs(key, digest)) }))
-    .filter(({ wrote }) => wrote.length > 0);
-}
-
-/** The field `former` of `Owned`; empty if there are no digests. */
-export function formerField(former: Former): Pick<Owned, "former"> {
-  return former.length > 0 ? { former } : {};
+/** Whether a value of `journal` is not in `next`. Copies of the file that we keep might have it. */
+export function dropsValues(journal: Journal | undefined, next: Journal | undefined): boolean {
+  const staying = new Set(next?.content.entries.map(({ key, raw }) => `${key} ${raw}`));
+  return journal?.content.entries.some(({ key, raw }) => !staying.has(`${key} ${raw}`)) === true;
 }

@@ -1,73 +1,174 @@
 /** On a real file system, in a temporary directory. */
 import assert from "node:assert/strict";
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import fs, {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { temporary } from "#test/temporary.ts";
-import { firstJournal, type Journal, previousPrefix, writeJournal } from "./journal.ts";
-import { saveJournal, readStore, setAside, sweepStore } from "./store.ts";
+import { overlay } from "../delivery/config-json/overlay.ts";
+import { before, idle, restarting } from "../facts/facts.fixture.ts";
+import { FileChanged, identify } from "../files/atomic-write.ts";
+import { type File, firstJournal, type Journal, writeJournal } from "./journal.ts";
+import { commit, readStore, saveJournal, setAside, settleStore } from "./store.ts";
 
 function place(t: TestContext) {
   const root = temporary(t);
-  return join(root, "own");
+  const [target, folder] = [join(root, "config.json"), join(root, "own")];
+  const put = (journal: Journal, former: Journal | undefined, unreadable?: Buffer) => {
+    const file = overlay(journal.theirs, journal.content);
+    const expected = identify(target);
+    return commit(target, folder, { journal, former, file, expected, unreadable });
+  };
+  return { root, target, folder, put };
 }
 
-const file = (text: string) => ({ bytes: Buffer.from(text), mode: 0o600 });
-const idle = firstJournal(file("before us"));
-const changing: Journal = {
-  ...idle,
-  phase: "applying",
-  undo: { file: file("before this"), owned: { entries: [], rest: [] }, revision: 1, content: "" },
-};
-const namesOf = (journal: Journal) => [...writeJournal(journal).previous.keys()];
-const content = (folder: string) => readdirSync(folder).toSorted();
+const textOf = (file: File) => ("absent" in file ? undefined : file.bytes.toString());
+const fileAt = (path: string) => (existsSync(path) ? readFileSync(path, "utf8") : undefined);
+const names = (folder: string) => readdirSync(folder).toSorted();
+const theirsOf = (journal: Journal) => writeJournal(journal).theirs?.name ?? "";
 
-test("keeps the previous bytes beside the journal, mode 0600, as long as the journal names them", async (t) => {
-  const folder = place(t);
-  for (const journal of [idle, changing, idle]) {
-    await saveJournal(folder, journal);
+test("keeps others' bytes beside the journal, mode 0600, as long as the journal names them", async (t) => {
+  const { folder } = place(t);
+  const other = firstJournal({ bytes: Buffer.from("other"), mode: 0o644 });
+  for (const journal of [idle, other, idle] as const) {
+    await saveJournal(folder, journal, undefined);
     assert.deepEqual(await readStore(folder), { kind: "journal", journal });
-    assert.deepEqual(content(folder), ["journal.json", ...namesOf(journal)].toSorted());
-    for (const name of content(folder))
+    assert.deepEqual(names(folder), ["journal.json", theirsOf(journal)].toSorted());
+    for (const name of names(folder))
       assert.equal(statSync(join(folder, name)).mode & 0o777, 0o600);
   }
-  assert.equal(readFileSync(join(folder, namesOf(idle)[0] ?? ""), "utf8"), "before us");
 });
 
-test("writes a file again if no journal names it yet, because a killed agent might have left the file incomplete", async (t) => {
-  const folder = place(t);
-  await saveJournal(folder, idle);
-  for (const name of namesOf(changing))
-    if (!namesOf(idle).includes(name)) writeFileSync(join(folder, name), "before");
-  await saveJournal(folder, changing);
-  assert.deepEqual(await readStore(folder), { kind: "journal", journal: changing });
+test("writes a file again that no journal names yet, because it might be incomplete", async (t) => {
+  const { folder } = place(t);
+  mkdirSync(folder);
+  writeFileSync(join(folder, theirsOf(idle)), "cut");
+  await saveJournal(folder, idle, undefined);
+  assert.deepEqual(await readStore(folder), { kind: "journal", journal: idle });
 });
 
-test("deletes leftovers of a killed agent, but keeps files that an unreadable journal names", async (t) => {
-  const folder = place(t);
-  await saveJournal(folder, changing);
-  for (const name of [
-    `${previousPrefix}${"x".repeat(43)}`,
-    `${previousPrefix}x.staged`,
-    "config.json.staged",
-  ])
-    writeFileSync(join(folder, name), "");
-  sweepStore(folder);
-  assert.deepEqual(content(folder), ["journal.json", ...namesOf(changing)].toSorted());
-  setAside(folder);
-  await saveJournal(folder, firstJournal({ absent: true }));
-  assert.deepEqual(
-    content(folder),
-    ["journal.json", "journal.json.corrupt", ...namesOf(changing)].toSorted(),
-  );
-});
-
-test("finds no journal if the folder is missing or empty, and a corrupt journal if the previous bytes are missing", async (t) => {
-  const folder = place(t);
+test("finds no journal in a missing or empty folder, and a corrupt one without others' bytes", async (t) => {
+  const { folder } = place(t);
   assert.deepEqual(await readStore(folder), { kind: "none" });
   mkdirSync(folder);
   assert.deepEqual(await readStore(folder), { kind: "none" });
-  await saveJournal(folder, idle);
-  rmSync(join(folder, namesOf(idle)[0] ?? ""));
+  await saveJournal(folder, idle, undefined);
+  rmSync(join(folder, theirsOf(idle)));
   assert.equal((await readStore(folder)).kind, "corrupt");
+});
+
+test("changes journal and file together", async (t) => {
+  const { folder, target, put } = place(t);
+  await put(before, undefined);
+  await put(restarting, before);
+  assert.equal(fileAt(target), textOf(overlay(restarting.theirs, restarting.content)));
+  assert.deepEqual(await readStore(folder), { kind: "journal", journal: restarting });
+  assert.deepEqual(names(folder), ["journal.json", theirsOf(restarting)].toSorted());
+});
+
+const absent = firstJournal({ absent: true });
+
+test("removes a file by moving it into the folder", async (t) => {
+  const { folder, target, put } = place(t);
+  await put(before, undefined);
+  await put(absent, before);
+  assert.equal(fileAt(target), undefined);
+  assert.deepEqual(names(folder), ["journal.json"]);
+  await put(absent, absent);
+  assert.deepEqual(names(folder), ["journal.json"]);
+});
+
+class Killed extends Error {}
+
+/** Lets the process end before the rename or removal with this number. Returns how many there were. */
+async function killedAt(t: TestContext, number: number, run: () => Promise<void>): Promise<number> {
+  let count = 0;
+  const guard =
+    <A extends readonly unknown[], R>(call: (...args: A) => R) =>
+    (...args: A): R => {
+      count += 1;
+      if (count >= number) throw new Killed();
+      return call(...args);
+    };
+  const mocks = (["renameSync", "unlinkSync"] as const).map((name) =>
+    t.mock.method(fs, name, guard(fs[name] as (...args: readonly unknown[]) => void)),
+  );
+  syncBuiltinESMExports();
+  try {
+    await run();
+  } catch (error) {
+    if (!(error instanceof Killed)) throw error;
+  } finally {
+    for (const mock of mocks) mock.mock.restore();
+    syncBuiltinESMExports();
+  }
+  return count;
+}
+
+for (const next of [restarting, absent] as const)
+  test(`describes the file in place after a kill at any instant (${next.phase})`, async (t) => {
+    const seen = new Set<string>();
+    for (let number = 1, last = 2; number <= last; number += 1) {
+      const { folder, target, put } = place(t);
+      await put(before, undefined);
+      last = (await killedAt(t, number, () => put(next, before))) + 1;
+      if (number === last) break;
+      await settleStore(target, folder);
+      const reading = await readStore(folder);
+      assert.ok(reading.kind === "journal");
+      const { theirs, content } = reading.journal;
+      assert.equal(fileAt(target), textOf(overlay(theirs, content)), `at ${number}`);
+      assert.deepEqual(
+        names(folder),
+        ["journal.json", theirsOf(reading.journal)].filter(Boolean).toSorted(),
+      );
+      seen.add(reading.journal.phase + content.revision);
+    }
+    assert.equal(seen.size, 2, "both outcomes occur");
+  });
+
+test("changes nothing if another program wrote the file meanwhile", async (t) => {
+  const { folder, target, put } = place(t);
+  await put(before, undefined);
+  const file = overlay(restarting.theirs, restarting.content);
+  const stale = { journal: restarting, former: before, file, unreadable: undefined };
+  await assert.rejects(commit(target, folder, { ...stale, expected: "absent" }), FileChanged);
+  assert.equal(fileAt(target), textOf(overlay(before.theirs, before.content)));
+  assert.deepEqual(await readStore(folder), { kind: "journal", journal: before });
+  assert.deepEqual(names(folder), ["journal.json", theirsOf(before)].toSorted());
+});
+
+const unreadableIn = (folder: string) =>
+  names(folder).filter((name) => name.startsWith("unreadable-"));
+
+test("keeps the last three unreadable files, mode 0600, until a value of ours leaves", async (t) => {
+  const { folder, put } = place(t);
+  for (const text of ["1", "2", "3", "4"]) {
+    await put(idle, idle, Buffer.from(text));
+    for (const name of unreadableIn(folder))
+      assert.equal(statSync(join(folder, name)).mode & 0o777, 0o600);
+  }
+  const texts = unreadableIn(folder).map((name) => readFileSync(join(folder, name), "utf8"));
+  assert.deepEqual(texts.toSorted(), ["2", "3", "4"]);
+  await put(before, before);
+  assert.equal(unreadableIn(folder).length, 3);
+  await put(before, idle);
+  assert.deepEqual(unreadableIn(folder), []);
+});
+
+test("moves an unreadable journal out of the way", async (t) => {
+  const { folder } = place(t);
+  mkdirSync(folder);
+  writeFileSync(join(folder, "journal.json"), "{");
+  await setAside(folder);
+  assert.deepEqual(await readStore(folder), { kind: "none" });
+  assert.equal(readFileSync(join(folder, unreadableIn(folder)[0] ?? ""), "utf8"), "{");
 });

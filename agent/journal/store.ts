@@ -1,20 +1,38 @@
-/** The journal on disk: a small file, with the previous bytes in files beside it. */
-import { renameSync, statSync } from "node:fs";
-import { join } from "node:path";
-import { discard, journalName, makeFolder, sweep } from "./folder.ts";
-import { type Journal, type JournalReading, previousPrefix, writeJournal } from "./journal.ts";
-import { replace } from "../files/atomic-write.ts";
+/**
+ * The journal on disk: a small file, with the other programs' bytes in a file beside it. The journal
+ * and config.json change together: the rename of config.json is the commit. So the journal always
+ * describes the config.json that is in place.
+ */
+import { existsSync, readdirSync, renameSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { discard, journalName, makeFolder, sweep, unreadablePrefix } from "./folder.ts";
+import {
+  digestOf,
+  dropsValues,
+  type File,
+  type Journal,
+  type JournalReading,
+  theirsPrefix,
+  writeJournal,
+} from "./journal.ts";
+import {
+  expect,
+  type FileIdentity,
+  replace,
+  stage,
+  stagedName,
+  sync,
+  tidy,
+} from "../files/atomic-write.ts";
 import { hasCode } from "../files/errno.ts";
 import { readRegular } from "../files/own-file.ts";
 
-/** An unreadable journal is kept under this name, with its files, until the folder is removed. */
-export const corruptName = `${journalName}.corrupt`;
-
-/**
- * The most bytes that we read. A journal contains displaced entries as JSON text, in `owned` and in
- * `undo`, and the largest config.json has 2 MiB.
- */
+/** The most bytes that we read: values as JSON text in JSON, for two contents of 1 MiB each. */
 const mostBytes = 32 * 1024 * 1024;
+/** How many unreadable files we keep. */
+const mostUnreadable = 3;
+
+const stagedJournal = stagedName(journalName);
 
 export async function readStore(folder: string): Promise<JournalReading> {
   const file = join(folder, journalName);
@@ -26,61 +44,148 @@ export async function readStore(folder: string): Promise<JournalReading> {
   return readJournal(read.bytes, (name) => open(join(folder, name)));
 }
 
-/**
- * Resolves once the journal is durable. The files that it names are written first, and files that
- * it no longer names are removed last. A file that the journal on disk already names is complete
- * and is not written again. Any other file might be an incomplete leftover of a killed agent.
- */
-export async function saveJournal(folder: string, journal: Journal): Promise<void> {
+/** Resolves once the journal is durable. `former`: the journal that it replaces. */
+export async function saveJournal(
+  folder: string,
+  journal: Journal,
+  former: Journal | undefined,
+): Promise<void> {
   await makeFolder(folder);
-  const { bytes, previous } = writeJournal(journal);
-  const currentBytes = open(join(folder, journalName));
-  for (const [name, content] of previous)
-    if (!mentions(currentBytes, name))
-      await replace({ target: join(folder, name), folder, bytes: content, mode: 0o600 });
+  const bytes = await prepare(folder, journal);
   await replace({ target: join(folder, journalName), folder, bytes, mode: 0o600 });
-  sweepPrevious(folder);
+  tidyStore(folder, dropsValues(former, journal));
 }
 
+/** Journal and file of one commit. */
+export type Commit = Readonly<{
+  journal: Journal;
+  /** The journal that it replaces. */
+  former: Journal | undefined;
+  file: File;
+  /** config.json at the time of the decision. */
+  expected: FileIdentity;
+  /** The bytes of an unreadable config.json, which are kept in our folder. */
+  unreadable: Buffer | undefined;
+}>;
+
 /**
- * Undoes saveJournal if the change that the journal announces is impossible. `former`: the journal
- * before saveJournal. Never throws: if the disk is not writable, saveJournal wrote nothing either.
+ * Replaces config.json and the journal together, durably. Both are staged and synced; the rename of
+ * config.json is the commit; then the staged journal is renamed. `settleStore` completes a commit
+ * that was cut off after the first rename. A file that must disappear is renamed into our folder.
+ * Throws FileChanged, or the error of the file system. After an error, nothing has changed, unless
+ * only the last syncs or the last rename failed.
  */
-export async function restoreJournal(folder: string, former: Journal | undefined): Promise<void> {
+export async function commit(
+  target: string,
+  folder: string,
+  { journal, former, file, expected, unreadable }: Commit,
+): Promise<void> {
+  await makeFolder(folder);
+  if (unreadable !== undefined) await keepUnreadable(folder, unreadable);
+  const bytes = await prepare(folder, journal);
+  const paths = pathsIn(folder, target);
   try {
-    if (former !== undefined) return await saveJournal(folder, former);
-    discard(join(folder, journalName));
-    sweepPrevious(folder);
-  } catch {
-    // If this fails, the change counts as under way and is tried again.
+    // config.json first: a staged journal without it is a commit that happened.
+    if ("bytes" in file) await stage(paths.staged, file.bytes, file.mode);
+    else await stage(paths.removing, Buffer.alloc(0), 0o600);
+    await stage(paths.journal, bytes, 0o600);
+    await sync(folder);
+    expect(target, expected);
+    if ("bytes" in file) renameSync(paths.staged, target);
+    else takeAway(target, paths);
+  } catch (error) {
+    for (const path of [paths.journal, paths.staged, paths.removing, paths.removed]) tidy(path);
+    throw error;
   }
+  try {
+    await sync(dirname(target));
+  } finally {
+    await finish(folder, paths);
+  }
+  tidyStore(folder, dropsValues(former, journal));
 }
 
-export function setAside(folder: string): void {
-  renameSync(join(folder, journalName), join(folder, corruptName));
+function pathsIn(folder: string, target: string) {
+  const staged = join(folder, stagedName(target));
+  const journal = join(folder, stagedJournal);
+  return { staged, removing: `${staged}.removing`, removed: `${staged}.removed`, journal };
 }
 
-/** Removes the leftovers of a killed agent, because they contain credentials. */
-export function sweepStore(folder: string): void {
-  sweep(folder);
-  sweepPrevious(folder);
+type Paths = ReturnType<typeof pathsIn>;
+
+/** Moves config.json into our folder; if there is none, only the mark that stands for it. */
+function takeAway(target: string, { removing, removed }: Paths): void {
+  if (existsSync(target)) renameSync(target, removed);
+  tidy(removing);
 }
 
-function sweepPrevious(folder: string): void {
-  const journals = [journalName, corruptName].map((name) => open(join(folder, name)));
-  sweep(
-    folder,
-    (name) =>
-      name.startsWith(previousPrefix) && !journals.some((journal) => mentions(journal, name)),
-  );
+async function finish(folder: string, { journal, removed, removing }: Paths): Promise<void> {
+  renameSync(journal, join(folder, journalName));
+  discard(removed);
+  discard(removing);
+  await sync(folder);
 }
 
 /**
- * Whether the journal names the file. Searches the text, which works even if the journal is damaged
- * or has another version.
+ * Completes or drops a commit of a killed agent, and removes its other leftovers, because they
+ * contain credentials. The commit happened if the staged config.json is gone, or if the removed one
+ * is in our folder.
  */
+export async function settleStore(target: string, folder: string): Promise<void> {
+  const paths = pathsIn(folder, target);
+  if (existsSync(paths.journal)) {
+    const isRemoved = existsSync(paths.removed) || !existsSync(paths.removing);
+    if (!existsSync(paths.staged) && isRemoved) await finish(folder, paths);
+    else discard(paths.journal);
+  }
+  sweep(folder);
+  tidyStore(folder, false);
+}
+
+/** Moves an unreadable journal out of the way, to the other files that nobody could read. */
+export async function setAside(folder: string): Promise<void> {
+  const file = join(folder, journalName);
+  const read = readRegular(file, mostBytes, "follow");
+  if ("bytes" in read) await keepUnreadable(folder, read.bytes);
+  discard(file);
+}
+
+/** Keeps the bytes that nobody could read, the last three. They can contain credentials. */
+async function keepUnreadable(folder: string, bytes: Buffer): Promise<void> {
+  const name = unreadablePrefix + digestOf(bytes).slice(0, 16);
+  await replace({ target: join(folder, name), folder, bytes, mode: 0o600 });
+  const byAge = unreadableIn(folder)
+    .map((path) => ({ path, at: statSync(path).mtimeMs }))
+    .toSorted((first, other) => other.at - first.at);
+  for (const { path } of byAge.slice(mostUnreadable)) discard(path);
+}
+
+function unreadableIn(folder: string): string[] {
+  return readdirSync(folder)
+    .filter((name) => name.startsWith(unreadablePrefix))
+    .map((name) => join(folder, name));
+}
+
+/**
+ * The journal's bytes. Writes the file that it names first, unless the journal on disk already names
+ * it: any other file might be an incomplete leftover of a killed agent.
+ */
+async function prepare(folder: string, journal: Journal): Promise<Buffer> {
+  const { bytes, theirs } = writeJournal(journal);
+  if (theirs !== undefined && !mentions(open(join(folder, journalName)), theirs.name))
+    await replace({ target: join(folder, theirs.name), folder, bytes: theirs.bytes, mode: 0o600 });
+  return bytes;
+}
+
+/** `leaves`: a value of ours leaves, which the unreadable files might contain. */
+function tidyStore(folder: string, leaves: boolean): void {
+  const journal = open(join(folder, journalName));
+  sweep(folder, (name) => name.startsWith(theirsPrefix) && !mentions(journal, name));
+  if (leaves) sweep(folder, (name) => name.startsWith(unreadablePrefix));
+}
+
 function mentions(journal: Buffer | undefined, name: string): boolean {
-  return journal?.includes(name.slice(previousPrefix.length)) === true;
+  return journal?.includes(name.slice(theirsPrefix.length)) === true;
 }
 
 /** The bytes of a file; undefined if it does not exist, or cannot be ours. */

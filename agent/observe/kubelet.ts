@@ -3,17 +3,23 @@ import { get } from "node:http";
 import { auto } from "#contract/values.ts";
 import { SystemdError, NoSystemd, Stopped } from "../systemd/connection.ts";
 import type { Config } from "../facts/config.ts";
-import { namedUnit } from "../facts/kubelet-state.ts";
 import { activeUnit, kubeletUnits } from "../systemd/distributions.ts";
 import { describe } from "../files/errno.ts";
-import type { UnitFact } from "../facts/facts.ts";
-import { isIdle, type JournalReading } from "../journal/journal.ts";
+import type { Healthz, UnitFact } from "../facts/facts.ts";
+import type { JournalReading } from "../journal/journal.ts";
+import { listenerAt } from "./listener.ts";
 import type { Systemd } from "../systemd/systemd.ts";
 
 type AskedUnit = Readonly<{ systemd: Systemd; config: Pick<Config, "unit" | "restart"> }>;
 
+/** The unit of the change under way; undefined at rest. */
+export function unitOfChange(reading: JournalReading): string | undefined {
+  const journal = reading.kind === "journal" ? reading.journal : undefined;
+  return journal === undefined || journal.phase === "resting" ? undefined : journal.unit;
+}
+
 /**
- * The unit to restart: the unit that a flag names, otherwise the unit of the change under way,
+ * The unit to restart: the unit of the change under way, otherwise the unit that a flag names,
  * otherwise the unit that is active. Throws only Stopped.
  */
 export async function askUnit(
@@ -21,18 +27,11 @@ export async function askUnit(
   reading: JournalReading,
 ): Promise<UnitFact> {
   if (config.restart === "Never") return { notAsked: true };
-  const unitName = namedUnit(config.unit, reading);
-  const underWay =
-    reading.kind === "newer" || (reading.kind === "journal" && !isIdle(reading.journal));
+  const unitName = unitOfChange(reading) ?? (config.unit === auto ? undefined : config.unit);
   try {
-    if (unitName !== undefined && (underWay || config.unit !== auto))
-      return await systemd.unit(unitName);
+    if (unitName !== undefined) return await systemd.unit(unitName);
     const activeKubelet = activeUnit(await systemd.states(kubeletUnits));
-    if (!("unfound" in activeKubelet)) return await systemd.unit(activeKubelet.name);
-    // No unit is active. The kubelet might be down, so the decision needs the state of its unit.
-    return unitName === undefined || activeKubelet.several
-      ? { unfound: activeKubelet.unfound }
-      : await systemd.unit(unitName);
+    return "unfound" in activeKubelet ? activeKubelet : await systemd.unit(activeKubelet.name);
   } catch (error) {
     if (error instanceof Stopped) throw error;
     return {
@@ -50,12 +49,20 @@ const maxHeaderSize = 1024;
 const loopbacks = ["127.0.0.1", "::1"];
 
 /**
- * Whether healthz answers 200 at the address; `auto` tries both loopback addresses. Never throws.
+ * Asks healthz at the address; `auto` tries both loopback addresses. An answer counts only if no
+ * process of another user listens at the port, neither before the answer nor after it. Never throws.
  */
-export async function askHealthz(port: number, address = auto): Promise<boolean> {
+export async function askHealthz(
+  port: number,
+  address = auto,
+  listener = listenerAt,
+): Promise<Healthz> {
+  const before = listener(port);
+  if (before !== "own") return before;
   const hosts = address === auto ? loopbacks : [address];
-  for (const host of hosts) if (await askAt(host, port)) return true;
-  return false;
+  for (const host of hosts)
+    if (await askAt(host, port)) return listener(port) === "own" ? "answers" : "foreign";
+  return "silent";
 }
 
 /** Whether healthz answers 200 within two seconds. Reads no body, which could be endless. */

@@ -6,92 +6,98 @@
  * cost three times as much as the calls themselves.
  */
 import { dirname, join } from "node:path";
-import { nodeFiles } from "#contract/names.ts";
+import {
+  nodeFiles,
+  providerFiles,
+  type ProviderScope,
+  type PublishedMode,
+} from "#contract/names.ts";
 import type { Config } from "../facts/config.ts";
 import type { JournalReading } from "../journal/journal.ts";
 import type { Seen } from "../api/api.ts";
-import { type Choice, type Contents, selectContent } from "../delivery/contents.ts";
+import { type Contents, readContents } from "../delivery/contents.ts";
 import { mountOf, readVolume } from "../delivery/volume.ts";
-import type { Delivery, NodeFile } from "../delivery/delivery.ts";
+import { type NodeFile, readConfigFile } from "../delivery/config-json/config-json.ts";
+import { type Installed, providerNames, readInstalled } from "../delivery/provider/provider.ts";
 import { identify } from "../files/atomic-write.ts";
 import { readStore } from "../journal/store.ts";
+import { bootTime } from "./stopwatch.ts";
 import { existsSync } from "node:fs";
 
 type Known = Pick<Config, "secretDirectory" | "kubeletDirectory">;
-type Sources = Readonly<{ config: Known; delivery: Delivery; clock: () => number }>;
+type Sources = Readonly<{
+  config: Known;
+  /** The pods that the credential provider serves; undefined in other modes. */
+  scope: ProviderScope | undefined;
+  /** Milliseconds that never jump. */
+  clock: () => number;
+}>;
 
 export class Readings {
   readonly #config: Known;
-  readonly #delivery: Delivery;
+  readonly #scope: ProviderScope | undefined;
   readonly #contents: Cached<Contents>;
   /** The Secret that the API server sent last, and how many came before it. */
   #secret: Readonly<{ data: Seen["secret"]; count: number }> = { data: "unknown", count: 0 };
   readonly #journal: Cached<JournalReading>;
   readonly #file: Cached<NodeFile>;
+  readonly #installed: Cached<Installed>;
 
-  /** `clock`: milliseconds that never jump. */
-  constructor({ config, delivery, clock }: Sources) {
+  constructor({ config, scope, clock }: Sources) {
     this.#config = config;
-    this.#delivery = delivery;
+    this.#scope = scope;
     this.#contents = new Cached(clock);
     this.#journal = new Cached(clock);
     this.#file = new Cached(clock);
+    this.#installed = new Cached(clock);
   }
 
   /**
-   * The content for this node: from the Secret that the API server sent, or from the volume if it
-   * has sent none.
+   * The contents of the Secret that the API server sent, or of the volume if it has sent none.
+   * `mode`: the mode of this agent.
    */
-  contents(data: Seen["secret"], choice: Choice): Promise<Contents> {
+  contents(data: Seen["secret"], mode: PublishedMode): Promise<Contents> {
     if (data !== this.#secret.data) this.#secret = { data, count: this.#secret.count + 1 };
     const { secretDirectory } = this.#config;
     const source = data === "unknown" ? mountOf(secretDirectory) : String(this.#secret.count);
-    const identity = source && `${source} ${JSON.stringify(choice)}`;
-    const select = (read: (key: string) => Buffer) => selectContent(read, choice);
-    return this.#contents.read(identity, () => {
-      if (data === "unknown") return readVolume(secretDirectory, select);
+    return this.#contents.read(source && `${mode} ${source}`, () => {
+      const read = (key: (name: string) => Buffer) => readContents(key, mode);
+      if (data === "unknown") return readVolume(secretDirectory, read);
       if (data === "absent") return absent;
-      return select((key) => Buffer.from(data[key] ?? "", "base64"));
+      return read((key) => Buffer.from(data[key] ?? "", "base64"));
     });
   }
 
-  /** Throws the error of the file system. */
+  /** The folder counts, too: another program can remove the file that the journal names. */
   journal(): Promise<JournalReading> {
-    const [folder, path] = this.#journalPaths();
-    return this.#journal.read(identityOf(folder, path), () => readStore(folder));
+    const path = join(this.#config.kubeletDirectory, nodeFiles.journal);
+    return this.#journal.read(identityOf(dirname(path), path), () => readStore(dirname(path)));
   }
 
   file(): Promise<NodeFile> {
-    const { kubeletDirectory } = this.#config;
-    return this.#file.read(identityOf(...this.#filePaths()), () =>
-      this.#delivery.read(kubeletDirectory),
+    const path = join(this.#config.kubeletDirectory, nodeFiles.config);
+    return this.#file.read(identityOf(path), () => readConfigFile(path));
+  }
+
+  /** The provider's files; without a provider, only its answer. */
+  installed(): Promise<Installed> {
+    const directory = this.#config.kubeletDirectory;
+    const paths = [...providerNames, providerFiles.stamp].map((name) => join(directory, name));
+    const booted = Date.now() - bootTime().monotonic;
+    return this.#installed.read(identityOf(...paths), () =>
+      readInstalled(directory, this.#scope, booted),
     );
-  }
-
-  /**
-   * The paths whose identities show a change of the journal. The folder is one of them, because
-   * another program can remove the files with previous bytes from it.
-   */
-  #journalPaths(): readonly [folder: string, journal: string] {
-    const path = join(this.#config.kubeletDirectory, nodeFiles.journal);
-    return [dirname(path), path];
-  }
-
-  #filePaths(): readonly string[] {
-    return this.#delivery.names.map((name) => join(this.#config.kubeletDirectory, name));
   }
 
   /** Frees the memory. */
   forget(): void {
-    for (const cache of [this.#contents, this.#journal, this.#file]) cache.forget();
+    for (const cache of [this.#contents, this.#journal, this.#file, this.#installed])
+      cache.forget();
   }
 }
 
 /** The Secret does not exist. */
-const absent: Contents = {
-  mounted: { kind: "incomplete", why: "it does not exist" },
-  newest: undefined,
-};
+const absent: Contents = { kind: "incomplete", why: "it does not exist" };
 
 /** `undefined` if a file cannot be examined. The attempt to read it then reports the reason. */
 function identityOf(...files: readonly string[]): string | undefined {

@@ -1,6 +1,6 @@
 /** Clocks that never jump, and the history of this process's actions. */
 import { readFileSync } from "node:fs";
-import type { BootTime } from "../facts/facts.ts";
+import type { BootTime } from "../journal/journal.ts";
 
 /** Measures how long values stay the same. */
 export class Stopwatch {
@@ -36,20 +36,15 @@ export class Stopwatch {
   }
 }
 
-/** Milliseconds until the next try of a write that the system forbids. */
-const blockedFor = 60_000;
+/** Milliseconds until the next try of a write that failed. What leaves must leave soon. */
+const blockedFor = 2000;
 
 /**
- * Actions of this process. Writes are spaced: the first is immediate, the next comes 1 s later, and
- * the pause doubles up to a minute while writes follow each other within five minutes.
+ * Writes of this process. They are spaced: the first is immediate, the next comes 1 s later, and the
+ * pause doubles up to a minute while writes follow each other within five minutes.
  */
 export class History {
-  /** Restarts that systemd has accepted. */
-  restarts = 0;
-  /** The last write failed, but not because of another writer. */
-  unwritable = false;
-  #blocked: Readonly<{ why: string; at: number }> | undefined;
-  #restarted = Number.NEGATIVE_INFINITY;
+  #failure: Readonly<{ why: string; until: number }> | undefined;
   #last = Number.NEGATIVE_INFINITY;
   #count = 0;
   readonly #clock: () => number;
@@ -64,27 +59,22 @@ export class History {
     return Math.max(0, Math.min(60_000, 500 * 2 ** this.#count) - passed);
   }
 
-  /** Records that the system does not let us replace the file. The node is untouched. */
-  block(why: string): void {
-    this.#blocked = { why, at: this.#clock() };
-  }
-
-  /** Why the file cannot be replaced; undefined a minute after the attempt. */
+  /** Why the last write failed; undefined once it may be tried again. */
   blocked(): string | undefined {
-    const { why, at = 0 } = this.#blocked ?? {};
-    return this.#clock() - at < blockedFor ? why : undefined;
+    const { why, until = 0 } = this.#failure ?? {};
+    return this.#clock() < until ? why : undefined;
   }
 
-  restarted(): void {
-    this.restarts += 1;
-    this.#restarted = this.#clock();
+  failed(why: string): void {
+    this.#failure = { why, until: this.#clock() + blockedFor };
   }
 
-  /** Milliseconds since the last restart; infinite before the first. */
-  sinceRestart(): number {
-    return this.#clock() - this.#restarted;
+  /** A write succeeded. */
+  succeeded(): void {
+    this.#failure = undefined;
   }
 
+  /** config.json was written, or another program wrote it first. */
   wrote(): void {
     const now = this.#clock();
     this.#count = now - this.#last > 300_000 ? 1 : Math.min(this.#count + 1, 10);

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import test from "node:test";
+import type { PublishedMode } from "#contract/names.ts";
 import type { Order, Report, Result } from "#contract/order.ts";
 import type { NewReport, Seen } from "../api/api.ts";
 import { isReported } from "../api/objects.ts";
 import { orderFor } from "../facts/order.ts";
 import { idle, seven } from "../facts/facts.fixture.ts";
 import type { Step } from "../facts/step.ts";
-import type { Journal } from "../journal/journal.ts";
+import { noContent } from "../journal/journal.ts";
 import type { Observed } from "../facts/facts.ts";
 import { Reports } from "./reports.ts";
 
@@ -17,7 +18,6 @@ const failed: Step = { action: "wait", code: "GPS218", result: "Failed", again: 
 const refused: Step = { action: "wait", code: "GPS206", result: "Refused", again: 1000 };
 const waits: Step = { action: "wait", code: "GPS213", again: 250 };
 const withContent: Observed = { order: "none", journal: idle, release: undefined };
-const restarted: Observed = { ...withContent, journal: { ...idle, calls: [1000] } };
 
 /** A report as the object has it. */
 const given = (order: Order, result: Result): Report => ({
@@ -31,10 +31,15 @@ const given = (order: Order, result: Result): Report => ({
   time: 0,
 });
 
-function place(order: Order | undefined, report?: Report) {
+function place(
+  order: Order | undefined,
+  report?: Report,
+  mode: PublishedMode = "Restart",
+  ...started: readonly (number | undefined)[]
+) {
   const sent: NewReport[] = [];
   const clock = { now: 0 };
-  const lease: { renewed: number | undefined; reads: number } = { renewed: undefined, reads: 0 };
+  const lease: { renewed: number | undefined; reads: number } = { renewed: 5001, reads: 0 };
   const own: Seen["own"] = { uid: "u", order, report };
   const seen = { current: own as Seen["own"] };
   const reports = new Reports({
@@ -46,9 +51,9 @@ function place(order: Order | undefined, report?: Report) {
         return Promise.resolve(lease.renewed);
       },
     },
-    mode: "Restart",
+    mode,
     version: "1.0.0",
-    kubeletStarted: () => Promise.resolve(5000),
+    kubeletStarted: () => Promise.resolve(started.length > 0 ? started[0] : 5000),
     clock: () => clock.now,
   });
   return { reports, sent, clock, lease, seen };
@@ -109,12 +114,11 @@ test("reports a completed withdrawal with the withdrawal's revision", async () =
 
 test("reports nothing while the API server or the object is missing, or if nothing is in force", async () => {
   const { reports, sent, seen } = place(seven);
-  const empty: Journal = { ...idle, revision: 0 };
-  for (const journal of [undefined, empty, { ...idle, digest: undefined }])
+  for (const journal of [undefined, { ...idle, content: noContent }])
     await reports.give(proved, { ...withContent, journal });
   for (const own of ["unknown", "absent"] as const) {
     seen.current = own;
-    assert.equal(await reports.give(proved, restarted), proved);
+    assert.equal(await reports.give(proved, withContent), proved);
   }
   assert.deepEqual(sent, []);
 });
@@ -218,20 +222,34 @@ test("after a restart, holds the proof back until the new kubelet process has re
   const { reports, sent, lease } = place(seven);
   for (const renewed of [undefined, 4999, 5000]) {
     lease.renewed = renewed;
-    const { code, action } = await reports.give(proved, restarted);
+    const { code, action } = await reports.give(proved, withContent);
     assert.deepEqual([code, action], ["GPS267", "wait"]);
   }
   assert.deepEqual(sent, []);
   lease.renewed = 5001;
-  assert.equal(await reports.give(proved, restarted), proved);
+  assert.equal(await reports.give(proved, withContent), proved);
   assert.deepEqual(contentsOf(sent), [`Proved 7 ${attempt}`]);
 });
 
-test("reads no Lease if the agent has restarted nothing, or if the content is already proved", async () => {
-  const fresh = place(seven);
-  await fresh.reports.give(proved, withContent);
-  const again = place({ ...seven, attempt: attempt + 1 }, given(seven, "Proved"));
-  await again.reports.give(proved, restarted);
-  assert.deepEqual([fresh.lease.reads, again.lease.reads], [0, 0]);
-  assert.deepEqual([fresh.sent.length, again.sent.length], [1, 1]);
+test("reads no Lease if the content is already proved, or if the mode restarts nothing", async () => {
+  const repeated = place(seven, given(seven, "Proved"));
+  assert.equal(await repeated.reports.give(proved, withContent), proved);
+  const others = place(seven, undefined, "Reread");
+  assert.equal(await others.reports.give(proved, withContent), proved);
+  assert.deepEqual([repeated.lease.reads, others.lease.reads], [0, 0]);
+});
+
+test("holds the proof back while the kubelet's process is unknown", async () => {
+  const unknown = place(seven, undefined, "Restart", undefined);
+  assert.equal((await unknown.reports.give(proved, withContent)).code, "GPS267");
+});
+
+test("keeps a refusal that a failing write interrupts", async () => {
+  const { reports, sent, clock } = place(eight);
+  const write: Step = { action: "set aside", code: "GPS226", again: 0 };
+  for (clock.now = 0; clock.now <= 10_000; clock.now += 1000) {
+    await reports.give(write, withContent);
+    await reports.give(refused, { ...withContent, order: eight });
+  }
+  assert.equal(sent.length, 1);
 });

@@ -2,12 +2,11 @@
  * Gives the node's reports. Each round hands over what is true now. The connection to the API
  * server sends it until it is accepted, and does not repeat what the object already has.
  */
-import { belongsTo, keyOf, type Named, type Report, type Result } from "#contract/order.ts";
+import { belongsTo, keyOf, type Report, type Result } from "#contract/order.ts";
 import type { PublishedMode } from "#contract/names.ts";
 import type { Api, NewReport, Own } from "../api/api.ts";
 import { activeOrder } from "../facts/order.ts";
 import { codes, formatLine, type Step, wait } from "../facts/step.ts";
-import type { Journal } from "../journal/journal.ts";
 import type { Observed } from "../facts/facts.ts";
 
 /** Milliseconds. A shorter refusal is not reported, because the reason might disappear. */
@@ -18,10 +17,10 @@ type Inputs = Readonly<{
   mode: PublishedMode;
   version: string;
   /**
-   * When the kubelet's present process was started, in milliseconds since 1970. Throws if systemd
-   * does not answer.
+   * When the kubelet's present process was started, in milliseconds since 1970; undefined if systemd
+   * does not report it.
    */
-  kubeletStarted: (unit: string) => Promise<number>;
+  kubeletStarted: () => Promise<number | undefined>;
   /** Milliseconds that never jump. */
   clock: () => number;
 }>;
@@ -39,7 +38,9 @@ export class Reports {
   async give(step: Step, observed: Observed): Promise<Step> {
     const { own } = this.#inputs.api.seen();
     const result = "result" in step ? step.result : undefined;
-    if (result !== "Refused") this.#refusal = undefined;
+    // A write that is tried, and fails again, does not end a refusal.
+    const isIdle = step.action === "wait" || step.action === "nothing";
+    if (isIdle && result !== "Refused") this.#refusal = undefined;
     if (typeof own === "string" || result === undefined) return step;
     const content = contentOf(result, observed, own);
     if (content === undefined) return step;
@@ -49,7 +50,7 @@ export class Reports {
     }
     const report = this.#reportOf(step, result, content);
     const isNew = own.report?.result !== result || !belongsTo(content, own.report ?? "none");
-    if (result === "Proved" && isNew && !(await this.#isKubeletBack(observed.journal)))
+    if (result === "Proved" && isNew && !(await this.#isKubeletBack()))
       return wait(codes.leaseNotRenewed, "back off");
     this.#inputs.api.report(report);
     return step;
@@ -67,15 +68,16 @@ export class Reports {
   }
 
   /**
-   * Whether the restarted kubelet works with the API server. Only the kubelet renews the node's
-   * Lease, which it does within a second of its start and then every ten seconds. Always true if
-   * the agent has not restarted the kubelet.
+   * Whether the present process of the kubelet works with the API server. Only the kubelet renews
+   * the node's Lease, which it does within a second of its start and then every ten seconds.
    */
-  async #isKubeletBack(journal: Journal | undefined): Promise<boolean> {
-    if (journal?.unit === undefined || journal.calls.length === 0) return true;
+  async #isKubeletBack(): Promise<boolean> {
     if (this.#inputs.mode !== "Restart") return true;
-    const renewed = await this.#inputs.api.leaseRenewed();
-    return renewed !== undefined && renewed > (await this.#inputs.kubeletStarted(journal.unit));
+    const [renewed = 0, started] = await Promise.all([
+      this.#inputs.api.leaseRenewed(),
+      this.#inputs.kubeletStarted(),
+    ]);
+    return started !== undefined && renewed > started;
   }
 }
 
@@ -91,10 +93,9 @@ function contentOf(result: Result, observed: Observed, own: Own): Content | unde
     const open = activeOrder(observed.order);
     if (open !== undefined || result === "Failed") return open;
   }
-  const content: Named | undefined = isAboutRelease ? release : journal;
+  const content = isAboutRelease ? release : journal?.content;
   if (content === undefined || content.revision === 0) return undefined;
   const { revision, digest } = content;
-  if (digest === undefined) return undefined;
   if (belongsTo(content, order ?? "none"))
     return { revision, digest, attempt: order?.attempt ?? 0 };
   if (report !== undefined && belongsTo(content, report))

@@ -30,7 +30,7 @@ test("logs two lines for an operation that keeps failing, and two more if it fai
   const failing = [wait("GPS226", 0), wait("GPS208", "back off", "ENOSPC")];
   for (let tries = 0; tries < 100; tries += 1) for (const step of failing) status.report(step, 7);
   assert.deepEqual(log, ["GPS226", "GPS208"]);
-  status.report(record("GPS212", {} as never), 7);
+  status.report(record("GPS212", {} as never, undefined), 7);
   for (const step of failing) status.report(step, 7);
   assert.deepEqual(log, ["GPS226", "GPS208", "GPS212", "GPS226", "GPS208"]);
 });
@@ -121,7 +121,7 @@ test("logs a restart, a rollback and the end of a withdrawal even after thousand
 
 test("logs an operation only every ten minutes if it fails every 30 s for six hours", () => {
   const tries = Array.from({ length: 720 }, (_, n) => [
-    [n * 30, { action: "apply", code: "GPS226" }] as const,
+    [n * 30, { action: "commit", code: "GPS226" }] as const,
     [n * 30, { code: "GPS208", detail: " ENOSPC" }] as const,
   ]).flat();
   assert.ok(loggedBy(tries).length <= 2 * 37, String(loggedBy(tries).length));
@@ -143,7 +143,8 @@ test("ends the log with a state that lasts a minute, and logs at most 100 lines 
       "nothing",
       "record",
       "restart",
-      "apply",
+      "commit",
+      "answer",
       "leave",
     ),
     code: fc.constantFrom<Code[]>("GPS200", "GPS208", "GPS213", "GPS221", "GPS226"),

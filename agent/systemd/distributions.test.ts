@@ -26,13 +26,11 @@ test("chooses the only active unit, whatever inactive units are left over", () =
 test("names the units in the reason if no unit or several units are active", () => {
   assert.deepEqual(activeUnit(states({ "kubelet.service": "active", "k3s.service": "active" })), {
     unfound: "kubelet.service and k3s.service are active",
-    several: true,
   });
   assert.deepEqual(
     activeUnit(states({ "kubelet.service": "failed", "k3s.service": "activating" })),
     {
       unfound: "kubelet.service is failed, k3s.service is activating",
-      several: false,
     },
   );
   assert.match(
@@ -41,13 +39,16 @@ test("names the units in the reason if no unit or several units are active", () 
   );
 });
 
-test("restarts a unit that contains a control plane only if a flag allows it", () => {
+test("restarts a unit that carries more than a kubelet only if a flag allows it", () => {
   const standard = { restart: "Always", restartControlPlane: "Never" } as const;
   const carrying = kubeletUnits.filter((name) => policyFor(standard, name) === "Never");
   assert.deepEqual(carrying, [
     "k3s.service",
+    "k3s-agent.service",
     "rke2-server.service",
+    "rke2-agent.service",
     "k0scontroller.service",
+    "k0sworker.service",
     "snap.microk8s.daemon-kubelite.service",
   ]);
   for (const name of [...kubeletUnits, "other.service", undefined]) {

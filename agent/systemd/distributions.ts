@@ -6,29 +6,28 @@
  */
 import type { UnitState } from "./unit.ts";
 
-/** Restarting a unit with `hasControlPlane` also restarts the API server or its supervisor. */
-const kubelets: readonly Readonly<{ name: string; hasControlPlane: boolean }>[] = [
+/**
+ * A unit that `carriesMore` than a kubelet: the API server or its supervisor, containerd, or the
+ * import of all images, which can take minutes. The agent does not restart such a unit unless the
+ * installer asks for it. Its kubelet rereads the file.
+ */
+const kubelets: readonly Readonly<{ name: string; carriesMore: boolean }>[] = [
   // kubeadm, and every distribution that packages the kubelet separately.
-  { name: "kubelet.service", hasControlPlane: false },
-  { name: "k3s.service", hasControlPlane: true },
-  { name: "k3s-agent.service", hasControlPlane: false },
-  { name: "rke2-server.service", hasControlPlane: true },
-  { name: "rke2-agent.service", hasControlPlane: false },
-  { name: "k0scontroller.service", hasControlPlane: true },
-  { name: "k0sworker.service", hasControlPlane: false },
-  { name: "snap.microk8s.daemon-kubelite.service", hasControlPlane: true },
+  { name: "kubelet.service", carriesMore: false },
+  { name: "k3s.service", carriesMore: true },
+  { name: "k3s-agent.service", carriesMore: true },
+  { name: "rke2-server.service", carriesMore: true },
+  { name: "rke2-agent.service", carriesMore: true },
+  { name: "k0scontroller.service", carriesMore: true },
+  { name: "k0sworker.service", carriesMore: true },
+  { name: "snap.microk8s.daemon-kubelite.service", carriesMore: true },
   // Canonical Kubernetes and Charmed Kubernetes. Their control planes are separate units.
-  { name: "snap.k8s.kubelet.service", hasControlPlane: false },
-  { name: "snap.kubelet.daemon.service", hasControlPlane: false },
+  { name: "snap.k8s.kubelet.service", carriesMore: false },
+  { name: "snap.kubelet.daemon.service", carriesMore: false },
 ];
 
 /** The units among which `auto` finds the kubelet's unit. */
 export const kubeletUnits: readonly string[] = kubelets.map(({ name }) => name);
-
-/** Whether this is the name of one of these units. */
-export function isKubelet(name: unknown): name is string {
-  return kubelets.some((kubelet) => kubelet.name === name);
-}
 
 /**
  * The only active unit, or the reason if no unit or several units are active. A kubelet.service
@@ -36,32 +35,32 @@ export function isKubelet(name: unknown): name is string {
  */
 export function activeUnit(
   states: readonly UnitState[],
-): Readonly<{ name: string }> | Readonly<{ unfound: string; several: boolean }> {
+): Readonly<{ name: string }> | Readonly<{ unfound: string }> {
   const active = states.filter(
     (state) => state.active === "active" || state.active === "reloading",
   );
   const [only] = active;
   if (only !== undefined && active.length === 1) return { name: only.name };
   if (only !== undefined)
-    return { unfound: `${active.map(({ name }) => name).join(" and ")} are active`, several: true };
+    return { unfound: `${active.map(({ name }) => name).join(" and ")} are active` };
   const loaded = states
     .filter(({ load }) => load === "loaded")
     .map(({ name, active: state }) => `${name} is ${state}`);
   const unfound =
     loaded.length > 0 ? loaded.join(", ") : `none of ${kubeletUnits.join(", ")} exists`;
-  return { unfound, several: false };
+  return { unfound };
 }
 
 type Policy = "Always" | "Never";
 
 /**
  * Whether we restart the kubelet of this unit, or wait until it rereads its file. An unknown unit
- * counts as a unit without a control plane.
+ * counts as a unit that only has a kubelet.
  */
 export function policyFor(
   flags: Readonly<{ restart: Policy; restartControlPlane: Policy }>,
   unit: string | undefined,
 ): Policy {
-  const carries = kubelets.some((kubelet) => kubelet.name === unit && kubelet.hasControlPlane);
+  const carries = kubelets.some((kubelet) => kubelet.name === unit && kubelet.carriesMore);
   return flags.restart === "Always" && carries ? flags.restartControlPlane : flags.restart;
 }

@@ -31,6 +31,9 @@ const nodeFlags = [
   // `boot_id` identifies the boot. `mountinfo` shows whether config.json is itself a mount.
   "--allow-fs-read=/proc/sys/kernel/random/boot_id",
   "--allow-fs-read=/proc/self/mountinfo",
+  // Who listens at the kubelet's healthz port.
+  "--allow-fs-read=/proc/self/net/tcp",
+  "--allow-fs-read=/proc/self/net/tcp6",
   `--allow-fs-write=${names.mountPaths.kubelet}/${names.nodeFiles.config}`,
   // The star is needed. Node.js treats a path that does not exist yet as a file, and would refuse
   // writes below this path.
@@ -160,10 +163,11 @@ const secret: V1SecretVolumeSource = {
   secretName: names.globalSecretName,
   optional: true,
   defaultMode,
-  items: [...Object.values(names.secretKeys), ...Object.values(names.servedKeys)].map((key) => ({
-    key,
-    path: key,
-  })),
+  items: [
+    ...Object.values(names.secretKeys),
+    ...Object.values(names.servedKeys),
+    names.formerKey,
+  ].map((key) => ({ key, path: key })),
 };
 
 /**

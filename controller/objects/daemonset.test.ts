@@ -191,6 +191,7 @@ test("mounts both slots of the Secret if it exists, and no other key", () => {
     mode: "Restart",
     served: "nothing",
     publishedAt: 1,
+    former: "",
   });
   assert.deepEqual(items.map(({ key }) => key).toSorted(), Object.keys(data).toSorted());
 });

@@ -113,6 +113,7 @@ const secret = globalSecret({
   mode: "Restart",
   served: "nothing",
   publishedAt: 1,
+  former: "",
 });
 const others: readonly (readonly [
   sentence: string,

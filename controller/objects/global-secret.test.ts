@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";
 import fc from "fast-check";
-import { publishedModes, secretKeys, servedKeys } from "#contract/names.ts";
+import { formerKey, publishedModes, secretKeys, servedKeys } from "#contract/names.ts";
+import { isFormer, readFormer } from "#pullsecret/merge/former.ts";
 import {
   contentDigest,
   globalSecret,
@@ -13,6 +14,7 @@ import {
   suppliersIn,
   withoutRemoved,
   type Declared,
+  formerAfter,
   type Numbered,
 } from "./global-secret.ts";
 
@@ -29,10 +31,11 @@ const declared = (changes: Partial<Declared> = {}): Declared => ({
   mode: "Restart",
   served: numbered(3),
   publishedAt: 1_767_225_600,
+  former: "",
   ...changes,
 });
 const encoded = (text: string) => Buffer.from(text).toString("base64");
-const allKeys = [...Object.values(secretKeys), ...Object.values(servedKeys)];
+const allKeys = [...Object.values(secretKeys), ...Object.values(servedKeys), formerKey];
 
 const contents = fc.record({
   document: fc.string({ unit: "grapheme" }),
@@ -57,8 +60,14 @@ test("law: reads back its own writes, and always has all keys of both slots", ()
         const before = Math.floor(part * revision);
         const served =
           before === 0 ? "nothing" : before === revision ? newest : { ...other, revision: before };
-        const secret = globalSecret({ newest, mode, served, publishedAt });
-        assert.deepEqual(readPublished(secret), { ...newest, mode, served, publishedAt });
+        const secret = globalSecret({ newest, mode, served, publishedAt, former: "s\nd" });
+        assert.deepEqual(readPublished(secret), {
+          ...newest,
+          mode,
+          served,
+          publishedAt,
+          former: "s\nd",
+        });
         assert.deepEqual(Object.keys(secret.data ?? {}).toSorted(), allKeys.toSorted());
       },
     ),
@@ -240,4 +249,25 @@ test("finds no registry in a malformed document", () => {
     assert.equal(hasOtherRegistries(numbered(3, { document }), "{}"), false);
     assert.equal(withoutRemoved(numbered(3, { document }), "{}").document, document);
   }
+});
+
+test("remembers digests of additional values that left, but neither the original's nor present values", () => {
+  const entry = (password: string) => ({ auth: Buffer.from(`u:${password}`).toString("base64") });
+  const content = (auths: Record<string, object>, sources: Record<string, string>) => ({
+    document: JSON.stringify({ auths }),
+    sources: JSON.stringify(sources),
+  });
+  const before = content(
+    { "a.io": entry("old"), "b.io": entry("same"), "c.io": entry("original") },
+    { "a.io": "additional", "b.io": "additional", "c.io": "original" },
+  );
+  const published = readPublished(globalSecret(declared({ newest: numbered(4, before) })));
+  const next = content({ "b.io": entry("same") }, { "b.io": "additional" });
+  const former = readFormer(formerAfter(published, next));
+  const isKnown = (key: string, password: string) =>
+    isFormer(former, { key, entry: JSON.stringify(entry(password)) });
+  assert.deepEqual(
+    [isKnown("a.io", "old"), isKnown("b.io", "same"), isKnown("c.io", "original")],
+    [true, false, false],
+  );
 });

@@ -3,16 +3,19 @@ import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
 import { randomBytes } from "node:crypto";
 import { digestOf, saltLength } from "#pullsecret/merge/digest.ts";
+import { nextFormer, type Value } from "#pullsecret/merge/former.ts";
 import { imagesOf } from "#pullsecret/registry/key.ts";
 import {
   type PublishedMode,
   publishedModes,
   type RevisionContent,
+  formerKey,
   globalSecretName,
   namespace,
   secretKeys,
   secretType,
   servedKeys,
+  sourceIds,
 } from "#contract/names.ts";
 import { fieldManager, ownerLabels } from "#kube/client/ownership.ts";
 import { owned } from "#kube/client/paths.ts";
@@ -37,6 +40,8 @@ export type Published = Numbered &
     served: Numbered | "nothing";
     /** When the newest content was published, in seconds since 1970. 0 if unknown. */
     publishedAt: number;
+    /** Digests of values that were published and left. */
+    former: string;
   }>;
 
 /**
@@ -76,6 +81,7 @@ export function readPublished(secret: V1Secret | undefined): Published | undefin
     mode: publishedModes.find((candidate) => candidate === mode),
     served: readServed(secret, newest),
     publishedAt: Number.isNaN(at) ? 0 : at / 1000,
+    former: textOf(secret, formerKey),
   };
 }
 
@@ -118,7 +124,7 @@ export function isEdited(secret: V1Secret | undefined): boolean {
     ({ manager, operation }) => manager === fieldManager && operation === "Apply",
   );
   const data = (ours?.fieldsV1 as Record<string, object> | undefined)?.["f:data"] ?? {};
-  const keys = [...Object.values(secretKeys), ...Object.values(servedKeys)];
+  const keys = [...Object.values(secretKeys), ...Object.values(servedKeys), formerKey];
   return keys.some((key) => !(`f:${key}` in data));
 }
 
@@ -130,6 +136,7 @@ export type Declared = Readonly<{
   mode: PublishedMode;
   served: Numbered | "nothing";
   publishedAt: number;
+  former: string;
 }>;
 
 /**
@@ -173,8 +180,33 @@ export function withoutRemoved(content: Numbered, newer: string): Numbered {
   return { ...content, document: JSON.stringify(document), sources: JSON.stringify(sources) };
 }
 
+type Documents = Pick<Numbered, "document" | "sources">;
+
+/** The additional values of a content. The original's values are not ours. */
+function additionalIn(content: Documents): Value[] {
+  try {
+    const { auths = {} } = JSON.parse(content.document) as { auths?: Record<string, unknown> };
+    const sources = suppliersIn(content);
+    return Object.entries(auths).flatMap(([key, entry]) =>
+      sources[key] === sourceIds.original ? [] : [{ key, entry: JSON.stringify(entry) }],
+    );
+  } catch {
+    return [];
+  }
+}
+
+/** The key `former` after `next` is published: with the values that it does not have any more. */
+export function formerAfter(published: Published | undefined, next: Documents): string {
+  const served =
+    published === undefined || published.served === "nothing" ? [] : [published.served];
+  const left = published === undefined ? [] : [published, ...served].flatMap(additionalIn);
+  const present = additionalIn(next);
+  const salt = newSalt().toString("base64url");
+  return nextFormer(published?.former ?? "", { left, present, salt });
+}
+
 /** The declared Secret. It always has all keys, because the agents' volume names each of them. */
-export function globalSecret({ newest, mode, served, publishedAt }: Declared): V1Secret {
+export function globalSecret({ newest, mode, served, publishedAt, former }: Declared): V1Secret {
   const number = served === "nothing" ? 0 : served.revision;
   const other = served === "nothing" || number === newest.revision ? undefined : served;
   return {
@@ -192,6 +224,7 @@ export function globalSecret({ newest, mode, served, publishedAt }: Declared): V
       [modeKey]: encode(mode),
       ...slot(servedKeys, other),
       [servedKeys.revision]: encode(String(number)),
+      [formerKey]: encode(former),
     },
   };
 }

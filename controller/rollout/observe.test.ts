@@ -36,6 +36,7 @@ const published = (changes: Partial<Declared> = {}) =>
     mode: "Restart",
     served: numbered(3),
     publishedAt: 100,
+    former: "",
     ...changes,
   });
 

@@ -13,6 +13,7 @@ import {
   isEdited,
   newSalt,
   readPublished,
+  formerAfter,
   withoutRemoved,
   type Declared,
   type Published,
@@ -206,6 +207,7 @@ class Step {
           mode,
           served: served === "nothing" ? served : withoutRemoved(served, document),
           publishedAt: this.#context.times().api,
+          former: formerAfter(published, { document, sources }),
         });
         return;
       }
@@ -248,6 +250,7 @@ class Step {
       mode: before?.mode ?? publishedMode(agent.delivery),
       served: before?.served ?? "nothing",
       publishedAt: before?.publishedAt ?? 0,
+      former: before?.former ?? "",
       ...changes,
     });
     const { global } = this.#objects;

@@ -68,7 +68,7 @@ export function remembered({ target, accepted }: SourcesVerdict) {
   assert.ok(target);
   const newest = { ...target, salt: newSalt(), revision: 1 };
   const published = readPublished(
-    globalSecret({ newest, mode: "Restart", served: newest, publishedAt: 1 }),
+    globalSecret({ newest, mode: "Restart", served: newest, publishedAt: 1, former: "" }),
   );
   assert.ok(published);
   return { published, state: readState(stateSecret({ ...noState, accepted })) };

@@ -302,6 +302,7 @@ test("law: fits the recorded documents into one Secret, and the published and se
     mode: "CredentialProvider",
     served: { ...worst, revision: revision - 1, salt: newSalt() },
     publishedAt: 1,
+    former: "x".repeat(24_000),
   });
   assert.ok(bytes(both.data) < 1024 * 1024);
 });

@@ -36,7 +36,7 @@ export const catalogue = {
   unreadable: [
     "GPS207",
     "the kubelet can read nothing from config.json",
-    "replaced if it stays like this for 2 s, in case another program is still writing it",
+    "acted on if it stays like this for 2 s, in case another program is still writing it",
   ],
   fileFailed: ["GPS208", "a file operation failed", "tried again, at most every 30 s"],
   changedMeanwhile: ["GPS209", "config.json changed while it was being replaced", "looks again"],
@@ -73,26 +73,21 @@ export const catalogue = {
     "rolled back: the kubelet failed with this revision and runs again with the previous config.json",
     "not tried again for the same order; correct the Secret, or ask for a retry",
   ],
-  quarantined: [
-    "GPS219",
-    "quarantined: the kubelet failed with this revision, which no order asked for",
-    "tried again for an order, or at the time named; correct the Secret, or ask for a retry",
-  ],
   stillDown: ["GPS220", "the kubelet is still down with the previous config.json", "retrying"],
   kubeletSilent: [
     "GPS221",
     "the kubelet's healthz does not answer",
     "no change starts until it does; check --healthz-port and --healthz-address, and that the kubelet's healthzPort is not 0",
   ],
-  newerJournal: [
+  otherJournal: [
     "GPS222",
-    "the journal was written by a newer agent",
-    "nothing changes; deploy that version again",
+    "the journal was written by another version of the agent",
+    "nothing changes; deploy that version again, or withdraw with it first",
   ],
   journalUnreadable: [
     "GPS223",
     "the journal is unreadable, so what the node had before is unknown",
-    "kept as journal.json.corrupt; entries that equal ours are treated as ours",
+    "kept in global-pull-secret/ until a credential leaves; entries with our credentials count as ours",
   ],
   withdrawn: ["GPS224", "withdrawn: the node is as it was before", "nothing is left to do"],
   drifted: ["GPS225", "our entries were changed by another program", "they are restored"],
@@ -120,21 +115,6 @@ export const catalogue = {
     "nothing changes; install flags, script and configuration as docs/use/delivery-node.md shows",
   ],
   unwatched: ["GPS242", "the node does not allow watching files", "checks them every 30 s"],
-  withdrawnInDoubt: [
-    "GPS250",
-    "withdrawn, but the journal was lost: config.json may still hold entries of ours that we cannot recognise",
-    "needs you: remove our entries from config.json, then delete global-pull-secret/journal.json.corrupt beside it",
-  ],
-  keptDrifted: [
-    "GPS252",
-    "the node keeps what it has, and another program changed our entries",
-    "our entries are restored with the next revision",
-  ],
-  readableByOthers: [
-    "GPS253",
-    "users other than its owner could read config.json",
-    "only the owner can read it while it holds our entries; afterwards it gets its former mode back",
-  ],
   toBeReread: [
     "GPS254",
     "config.json is written; the kubelet reads it within five minutes, without a restart",
@@ -184,6 +164,31 @@ export const catalogue = {
     "GPS267",
     "the restarted kubelet has not renewed its Lease",
     "reported as proved once it has; if it does not, check that the kubelet reaches the API server",
+  ],
+  learned: [
+    "GPS268",
+    "another program changed its own part of config.json",
+    "the change is kept, also after a withdrawal",
+  ],
+  unreadableKept: [
+    "GPS269",
+    "config.json cannot be read; its bytes are kept in our folder",
+    "the last readable entries of all programs are put back; compare them with the kept bytes",
+  ],
+  foundOurs: [
+    "GPS270",
+    "config.json or the provider's answer has credentials of ours, but there is no journal",
+    "they count as ours, so a removal removes them",
+  ],
+  kubeletSlow: [
+    "GPS271",
+    "the kubelet has been starting for more than four minutes",
+    "it is alive, so the agent waits for it and does not restart it",
+  ],
+  healthzForeign: [
+    "GPS272",
+    "a process of another user has the kubelet's healthz port, so no answer counts",
+    "no change starts unless the kubelet renews the node's Lease; end that process",
   ],
 } as const satisfies Catalogue;
 

@@ -77,6 +77,11 @@ export const servedKeys = {
   sources: "served.sources",
 } as const;
 
+/**
+ * Key of global-pull-secret with salted digests of former values (`lib/pullsecret/merge/former.ts`).
+ */
+export const formerKey = "former";
+
 /** How a credential on a node's disk reaches the kubelet; compared in docs/use/delivery.md. */
 const deliveryModes = ["Restart", "Reread", "CredentialProvider"] as const;
 export type DeliveryMode = (typeof deliveryModes)[number];

@@ -7,10 +7,16 @@
 export const rereadSeconds = 305;
 
 /**
- * Seconds within which a started kubelet must answer healthz. It usually answers within a second,
- * but needs longer on an overloaded node.
+ * Seconds within which a started kubelet usually answers healthz. It answers within a second, but
+ * needs longer on an overloaded node.
  */
-export const answerSeconds = 30;
+const answerSeconds = 30;
+
+/**
+ * Seconds after which a kubelet that has started is reported as slow, as kubeadm does. A kubelet
+ * whose healthz is off counts as working after this time.
+ */
+export const slowSeconds = 240;
 
 /** Maximum number of kubelet restarts for one content. */
 export const restartAttempts = 3;

@@ -115,22 +115,20 @@ export function answerOf(entries: Entries): Buffer {
   return Buffer.from(`${JSON.stringify(answer)}\n`);
 }
 
-/**
- * The answer without the entries of the registries that leave. Undefined if it has none of them, or
- * is not an answer.
- */
-export function answerWithout(
-  answer: Buffer,
-  isLeaving: (registry: string) => boolean,
-): Buffer | undefined {
+/** The entries of an answer, as in `auths`. Empty if it is not an answer. */
+export function entriesOf(answer: Uint8Array): Entries {
   const read = readJson(answer);
-  if (!read.ok || !isObject(read.value) || !isObject(read.value["auth"])) return undefined;
-  const entries = Object.entries(read.value["auth"]);
-  const staying = entries.filter(([key]) => !isLeaving(key));
-  if (staying.length === entries.length) return undefined;
-  const rest = { ...read.value, auth: Object.fromEntries(staying) };
-  return Buffer.from(`${JSON.stringify(rest)}\n`);
+  const auth = read.ok && isObject(read.value) ? read.value["auth"] : undefined;
+  if (!isObject(auth)) return new Map();
+  return new Map(
+    Object.entries(auth).map(([key, entry]) => {
+      const { username = "", password = "" } = (isObject(entry) ? entry : {}) as Pair;
+      return [key, { auth: Buffer.from(`${username}:${password}`).toString("base64") }];
+    }),
+  );
 }
+
+type Pair = Readonly<{ username?: string; password?: string }>;
 
 /**
  * Why the answer cannot serve the entry. Undefined if it can: a kubelet with these rows of

@@ -48,7 +48,13 @@ const newest = {
   revision: 1,
   salt: Buffer.alloc(32),
 };
-const global = globalSecret({ newest, mode: "Restart", served: "nothing", publishedAt: 1 });
+const global = globalSecret({
+  newest,
+  mode: "Restart",
+  served: "nothing",
+  publishedAt: 1,
+  former: "",
+});
 
 /** Metadata on which other programs act. */
 const foreign = {

@@ -6,15 +6,10 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import {
-  readDocument,
-  writeDocument,
-  type NodeDocument,
-} from "#agent/delivery/config-json/document.ts";
+import { readDocument, type NodeDocument } from "#agent/delivery/config-json/document.ts";
 import { rivalsIn } from "#agent/delivery/config-json/rivals.ts";
-import { put, release } from "#agent/delivery/config-json/threeway.ts";
-import type { Desired } from "#agent/delivery/mount.ts";
-import { nothingOwned } from "#agent/journal/journal.ts";
+import { overlay } from "#agent/delivery/config-json/overlay.ts";
+import type { Content } from "#agent/journal/journal.ts";
 import { canonical } from "#pullsecret/merge/canonical.ts";
 import { merge, type MergePolicy } from "#pullsecret/merge/merge.ts";
 import { parse } from "#pullsecret/document/parse.ts";
@@ -147,11 +142,14 @@ function read(text: string): NodeDocument {
   return reading.document;
 }
 
-function desired(users: Users): Desired {
-  const entries = Object.entries(users).map(
-    ([key, user]) => [key, { value: pair(user), original: false }] as const,
-  );
-  return { entries: new Map(entries), rest: new Map() };
+function contentOf(users: Users): Content {
+  const entries = Object.entries(users).map(([key, user]) => ({
+    key,
+    raw: JSON.stringify(pair(user)),
+    original: false,
+    place: "file" as const,
+  }));
+  return { revision: 1, digest: "one", entries, rest: [] };
 }
 
 /**
@@ -180,12 +178,11 @@ const nodes: readonly (readonly [theirs: Users, ours: Users, image: string, trie
 
 test("B04, F52: makes the kubelet try our entries, and makes it try the node's own entries again after ours are removed", async () => {
   const rows = nodes.map(([theirs, ours, image, tried]) => {
-    const before = read(fileOf(theirs));
-    const { document, owned } = put(before, nothingOwned, desired(ours));
-    const after = release(document, owned, desired({})).document;
-    const [file, last] = [document, after].map((nodeDocument) =>
-      writeDocument(nodeDocument).toString(),
-    );
+    const before = { bytes: Buffer.from(fileOf(theirs)), mode: 0o600 };
+    const [file, last] = [contentOf(ours), contentOf({})].map((content) => {
+      const made = overlay(before, content);
+      return "bytes" in made ? made.bytes.toString() : "";
+    });
     return { image, tried, first: fileOf(theirs), file: file ?? "", last: last ?? "" };
   });
   const [first, between, last] = await Promise.all([
@@ -224,8 +221,11 @@ test("B04: reports another program's entry exactly if the kubelet tries this ent
   const files = rivals.map(([ours, theirs]) => fileOf({ [ours]: "ours", [theirs]: "theirs" }));
   const answers = await asked(rivals.map(([, , image], at) => [files[at] ?? "", image]));
   for (const [at, [ours, theirs, image, first]] of rivals.entries()) {
-    const owned = { entries: [{ key: ours, wrote: [], displaced: [] }], rest: [] };
-    assert.equal(rivalsIn(read(files[at] ?? ""), owned) !== undefined, first, theirs);
+    assert.equal(
+      rivalsIn(read(files[at] ?? ""), contentOf({ [ours]: "ours" })) !== undefined,
+      first,
+      theirs,
+    );
     assert.equal(
       answers[at]?.tries[0],
       first ? "theirs:theirs" : "ours:ours",

@@ -5,16 +5,16 @@
 import assert from "node:assert/strict";
 import { readDocument } from "#agent/delivery/config-json/document.ts";
 import {
-  absent,
-  idle,
-  decide,
+  before,
+  contentWith,
+  entry,
   facts,
-  quarantine,
+  fileWith,
+  idle,
   restarting,
-  settling,
-  tried,
-  written,
+  reviving,
 } from "#agent/facts/facts.fixture.ts";
+import { decide } from "#agent/decide/decide.ts";
 import { readJournal } from "#agent/journal/read.ts";
 import { type Journal, writeJournal } from "#agent/journal/journal.ts";
 import { canonical } from "#pullsecret/merge/canonical.ts";
@@ -86,27 +86,18 @@ function serialized(original: Extract<ReturnType<typeof parse>, { ok: true }>): 
   return Buffer.from(canonical(merged)).toString();
 }
 
-const displaced = {
-  key: "a.io",
-  wrote: ["{}"],
-  displaced: [{ key: "a.io", raw: `{"auth":"${encoded}"}` }],
-};
-const owned = { entries: [displaced], rest: [{ ...displaced, key: "x" }] };
-const file = { bytes: Buffer.from("{}"), mode: 0o600 };
+const content = { ...contentWith(6, entry("a.io", planted)), rest: [{ key: "x", raw: "1.0" }] };
 const journals: readonly Journal[] = [
-  { ...idle, before: file, owned },
-  { ...restarting, owned },
-  { ...tried(2, 1000), quarantine },
-  { ...settling, undo: { file, owned, revision: 6, content: "six" } },
-  { ...tried(3, 1000), phase: "restoring", owned },
-  { ...restarting, phase: "reviving" },
-  { ...idle, phase: "applying", matters: true },
+  idle,
+  before,
+  { ...restarting, back: content },
+  { ...restarting, content, tries: 3 },
+  { ...reviving, content },
 ];
 
 const open = (name: string) =>
-  journals
-    .map((journal) => writeJournal(journal).previous.get(name))
-    .find((bytes) => bytes !== undefined);
+  journals.map((journal) => writeJournal(journal).theirs).find((theirs) => theirs?.name === name)
+    ?.bytes;
 /** Journals as the agent stores them. */
 const stored: readonly unknown[] = journals.map(
   (journal) => JSON.parse(writeJournal(journal).bytes.toString()) as unknown,
@@ -162,7 +153,9 @@ export function fuzzJournals(cases: number, from: number): void {
     if ("why" in reading)
       assert.ok(!reading.why.includes(encoded) && !reading.why.includes(planted));
     through += Number(reading.kind === "journal");
-    for (const file of [written, absent]) decide(facts({ journal: reading, file }));
+    const present = { bytes: Buffer.from('{"auths":{}}'), mode: 0o600 };
+    for (const file of [present, { absent: true } as const])
+      decide(facts({ journal: reading, file: fileWith(file) }));
   });
   assert.ok(through > cases / 20, `${through} of ${cases} accepted`);
 }

@@ -7,7 +7,7 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
-import { previousPrefix } from "#agent/journal/journal.ts";
+import { theirsPrefix } from "#agent/journal/journal.ts";
 import { AgentProcess, digestFor, encode, inTime, NodeDirectory } from "../harness/agent/agent.ts";
 import { ScriptedSystemd } from "../harness/agent/scripted-systemd.ts";
 
@@ -90,7 +90,7 @@ test("removes unfinished files of a killed agent", { skip }, async (t) => {
     await using killed = await start();
     await killed.proves();
   }
-  const names = ["config.json.staged", `${previousPrefix}${"0".repeat(64)}`];
+  const names = ["config.json.staged", `${theirsPrefix}${"0".repeat(64)}`];
   const leftovers = names.map((name) => join(node.folder, name));
   for (const file of leftovers) writeFileSync(file, "{}");
   await using next = await start();

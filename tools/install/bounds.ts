@@ -256,7 +256,7 @@ const nothing = {
   salt: Buffer.of(),
 } as const;
 const secrets = [
-  globalSecret({ newest: nothing, mode: "Restart", served: "nothing", publishedAt: 0 }),
+  globalSecret({ newest: nothing, mode: "Restart", served: "nothing", publishedAt: 0, former: "" }),
   stateSecret(readState(undefined)),
 ];
 const types = Object.fromEntries(secrets.map(({ metadata, type }) => [metadata?.name, type]));

@@ -1,6 +1,4 @@
 /** Compares documents and values by their meaning. */
-import { createHash } from "node:crypto";
-import { imagesOf } from "#pullsecret/registry/key.ts";
 import { type NodeDocument, credentialOf, isObject, type RawJson } from "./document.ts";
 
 /**
@@ -34,40 +32,10 @@ function haveTheSame(
   });
 }
 
-/** A digest that makes one value comparable and reveals nothing about it. */
-export function digest(value: RawJson): string {
-  const cached = isObject(value) ? digests.get(value) : undefined;
-  if (cached !== undefined) return cached;
-  const hash = createHash("sha256").update(stable(value)).digest("base64url");
-  if (isObject(value)) digests.set(value, hash);
-  return hash;
+/** Whether both values mean the same. The order of keys does not count. */
+export function isSameValue(value: RawJson, other: RawJson): boolean {
+  return value === other || stable(value) === stable(other);
 }
-
-/** A cache, because a merge needs the digest of each of up to 1,000 entries several times. */
-const digests = new WeakMap<object, string>();
-
-/** Keys of `auths` that serve the same images as `registry`. */
-export function aliases(document: NodeDocument, registry: string): readonly string[] {
-  return indexOf(document).get(imagesOf(registry)) ?? [];
-}
-
-/**
- * Images → keys of a document. Built once per document, because a merge searches this index for
- * each of up to 1,000 entries.
- */
-function indexOf(document: NodeDocument): Map<string, string[]> {
-  const cached = indexes.get(document);
-  if (cached !== undefined) return cached;
-  const index = new Map<string, string[]>();
-  for (const key of document.auths.keys()) {
-    const images = imagesOf(key);
-    index.set(images, [...(index.get(images) ?? []), key]);
-  }
-  indexes.set(document, index);
-  return index;
-}
-
-const indexes = new WeakMap<NodeDocument, Map<string, string[]>>();
 
 function stable(value: RawJson): string {
   return JSON.stringify(value, (_key, inner: RawJson) =>

@@ -2,12 +2,11 @@
  * The content of config.json on the node: read as the kubelet reads it, with the entries of other
  * programs kept as they are.
  *
- * One bad entry makes the kubelet ignore the whole file without a message. We leave bad entries
- * out, so that the kubelet reads ours. We keep the original bytes beside the journal, and restore
- * them on removal.
+ * One bad entry makes the kubelet ignore the whole file without a message. The overlay leaves bad
+ * entries out, so that the kubelet reads ours. The journal keeps them, and they come back on removal.
  */
 import { fold, notUtf8 } from "#pullsecret/json/json.ts";
-import { formatPath, quote } from "#pullsecret/problems/keypath.ts";
+import { quote } from "#pullsecret/problems/keypath.ts";
 import { treeOf, credentialFields, readFields } from "#pullsecret/kubelet/kubelet.ts";
 import { Fault, JsonMembers, type Tree } from "#pullsecret/json/text.ts";
 import { valuesOf } from "#pullsecret/json/values.ts";
@@ -20,11 +19,12 @@ export type NodeDocument = Readonly<{
 }>;
 
 /**
- * `odd`: the kubelet might read something that we could not write back, so we do not touch the
- * file. `invalid`: why the kubelet ignores the file.
+ * `unreadable`: no entry can be told from another. `odd`: the kubelet might read something that we
+ * could not write back, so we do not touch the file.
  */
 export type Reading =
-  | Readonly<{ kind: "document"; document: NodeDocument; invalid?: string }>
+  | Readonly<{ kind: "document"; document: NodeDocument }>
+  | Readonly<{ kind: "unreadable"; why: string }>
   | Readonly<{ kind: "odd"; why: string }>;
 
 export const emptyDocument: NodeDocument = { auths: new Map(), rest: new Map() };
@@ -35,11 +35,9 @@ export const emptyDocument: NodeDocument = { auths: new Map(), rest: new Map() }
  */
 export function readDocument(bytes: Uint8Array): Reading {
   const tree = treeOf(bytes);
-  if (tree instanceof Fault)
-    return { kind: "document", document: emptyDocument, invalid: "it is not JSON" };
+  if (tree instanceof Fault) return { kind: "unreadable", why: "it is not JSON" };
   if (tree === null) return { kind: "document", document: emptyDocument };
-  if (!(tree instanceof JsonMembers))
-    return { kind: "document", document: emptyDocument, invalid: "it is not a JSON object" };
+  if (!(tree instanceof JsonMembers)) return { kind: "unreadable", why: "it is not a JSON object" };
   const { value, faults } = rawValues(tree);
   // Two parsers could read a file with such a fault differently. If we wrote the file back, we
   // could lose data.
@@ -52,27 +50,19 @@ export function readDocument(bytes: Uint8Array): Reading {
   const other = [...rest.keys()].find((key) => key !== "auths" && fold(key) === "auths");
   if (other !== undefined)
     return { kind: "odd", why: `the key ${quote(other)} should be spelled "auths"` };
-  const rawAuths = rest.get("auths") ?? {};
+  const auths = rest.get("auths") ?? {};
   rest.delete("auths");
-  const invalid: string[] = [];
-  for (const [key, value] of rest) {
-    if (fold(key) !== "httpheaders" || isStringMap(value)) continue;
-    rest.delete(key);
-    invalid.push(key);
-  }
-  const auths = new Map<string, RawJson>();
-  if (!isObject(rawAuths)) invalid.push("auths");
-  else
-    for (const [key, value] of Object.entries(rawAuths)) {
-      if (isReadable(value)) auths.set(key, value);
-      else invalid.push(formatPath(["auths", key]));
-    }
-  const document = { auths, rest };
-  if (invalid.length === 0) return { kind: "document", document };
+  if (!isObject(auths)) return { kind: "unreadable", why: "auths is not an object" };
+  return { kind: "document", document: { auths: new Map(Object.entries(auths)), rest } };
+}
+
+/** The document without the parts because of which the kubelet would ignore the whole file. */
+export function withoutInvalid({ auths, rest }: NodeDocument): NodeDocument {
   return {
-    kind: "document",
-    document,
-    invalid: `the kubelet would ignore the whole file because of ${invalid.slice(0, 3).join(", ")}`,
+    auths: new Map([...auths].filter(([, entry]) => isReadable(entry))),
+    rest: new Map(
+      [...rest].filter(([key, value]) => fold(key) !== "httpheaders" || isStringMap(value)),
+    ),
   };
 }
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { nothingOwned } from "#agent/journal/journal.ts";
+import { contentWith, entry } from "#agent/facts/facts.fixture.ts";
+import { noContent } from "#agent/journal/journal.ts";
 import { readDocument } from "./document.ts";
 import { rivalsIn } from "./rivals.ts";
 
@@ -36,15 +37,12 @@ for (const [ours, theirs, reported] of files)
       assert.ok(reading.kind === "document");
       return reading.document;
     };
-    const owned = {
-      entries: ours.map((key) => ({ key, wrote: [], displaced: [] })),
-      rest: [],
-    };
-    const told = rivalsIn(read(auths), owned);
+    const content = contentWith(1, ...ours.map((key) => entry(key, "o")));
+    const told = rivalsIn(read(auths), content);
     assert.equal(told?.replace(/^.* first: /, "") ?? "", reported);
-    assert.equal(rivalsIn(read(auths), nothingOwned), undefined);
+    assert.equal(rivalsIn(read(auths), noContent), undefined);
     const same = Object.fromEntries(Object.keys(auths).map((key) => [key, auth("o:o")]));
-    assert.equal(rivalsIn(read(same), owned), undefined, "the same credential");
+    assert.equal(rivalsIn(read(same), content), undefined, "the same credential");
   });
 
 test("names three entries of other programs, and the number of further entries", () => {
@@ -53,6 +51,6 @@ test("names three entries of other programs, and the number of further entries",
   );
   const reading = readDocument(Buffer.from(JSON.stringify({ auths })));
   assert.ok(reading.kind === "document");
-  const owned = { entries: [{ key: "a.io", wrote: [], displaced: [] }], rest: [] };
-  assert.match(rivalsIn(reading.document, owned) ?? "", /a\.io\/3" before "a\.io", and 2 more$/);
+  const content = contentWith(1, entry("a.io", "p"));
+  assert.match(rivalsIn(reading.document, content) ?? "", /a\.io\/3" before "a\.io", and 2 more$/);
 });

@@ -7,7 +7,7 @@ import {
   isTriedBefore,
   overlaps,
 } from "#pullsecret/registry/registry.ts";
-import type { Owned } from "#agent/journal/journal.ts";
+import type { Content } from "#agent/journal/journal.ts";
 import { type NodeDocument, credentialOf } from "./document.ts";
 
 type Known = Readonly<{ key: string; registry: string }>;
@@ -16,22 +16,22 @@ type Known = Readonly<{ key: string; registry: string }>;
  * The report if an entry of another program has another credential than ours, and serves some of
  * our images first, for example because its path is longer. Undefined if there is no such entry.
  */
-export function rivalsIn(document: NodeDocument, owned: Owned): string | undefined {
+export function rivalsIn(document: NodeDocument, ours: Content): string | undefined {
   const cached = answers.get(document);
-  if (cached?.owned === owned) return cached.answer;
-  const answer = find(document, owned);
-  answers.set(document, { owned, answer });
+  if (cached?.ours === ours) return cached.answer;
+  const answer = find(document, ours);
+  answers.set(document, { ours, answer });
   return answer;
 }
 
 /**
- * Cached answers. `document` and `owned` are the same objects in each round, unless the file or the
+ * Cached answers. `document` and `ours` are the same objects in each round, unless the file or the
  * journal was written.
  */
-const answers = new WeakMap<NodeDocument, { owned: Owned; answer: string | undefined }>();
+const answers = new WeakMap<NodeDocument, { ours: Content; answer: string | undefined }>();
 
-function find({ auths }: NodeDocument, owned: Owned): string | undefined {
-  const present = owned.entries.filter(({ key, vacant }) => !vacant && auths.has(key));
+function find({ auths }: NodeDocument, { entries }: Content): string | undefined {
+  const present = entries.filter(({ key, place }) => place === "file" && auths.has(key));
   const ours = present.flatMap(({ key }) => withIdentity(key));
   const mine = new Set(present.map(({ key }) => key));
   const theirs = [...auths.keys()].filter((key) => !mine.has(key)).flatMap(withIdentity);

@@ -104,7 +104,7 @@ for (const [heading, prepare] of snippets)
       assert.equal(fs.readFileSync(under(name), "utf8"), text);
       assert.equal(fs.statSync(under(name)).mode & 0o777, mode);
     }
-    assert.equal(readInstalled(join(root, directory), "All").unfit, undefined);
+    assert.equal(readInstalled(join(root, directory), "All", 0).unfit, undefined);
     const told = [env, "/etc/default/kubelet"]
       .map((file) => join(root, file))
       .find((file) => fs.existsSync(file));

@@ -5,17 +5,8 @@
  */
 import { dirname, join } from "node:path";
 import { nodeFiles, providerFiles, type ProviderScope } from "#contract/names.ts";
-import { replace, identify, overwrite } from "#agent/files/atomic-write.ts";
-import { configJson } from "../config-json/config-json.ts";
-import { isFound, type Delivery, type FoundFile, type Put } from "../delivery.ts";
-import {
-  afterProvider,
-  answerIn,
-  emptyAnswer,
-  type InstalledAnswer,
-  type InstalledProvider,
-  providedBy,
-} from "./plan.ts";
+import { replace, identify, overwrite, type FileIdentity } from "#agent/files/atomic-write.ts";
+import { emptyAnswer } from "./places.ts";
 import { lstatSync } from "node:fs";
 import { judgeConfig } from "#pullsecret/provider.ts";
 import { describe, hasCode } from "#agent/files/errno.ts";
@@ -23,65 +14,50 @@ import { mountOver, readMounts, readOwn } from "#agent/files/own-file.ts";
 
 const { folder, script, config, answer } = providerFiles;
 /**
- * The script's stamp is not in this list. The first stamp also changes the folder, which starts a
+ * Paths below the kubelet's directory. A change of one of them starts a round of the agent. The
+ * script's stamp is not in this list. The first stamp also changes the folder, which starts a
  * round. Later stamps need no round.
  */
-const names = [...configJson.names, folder, script, config, answer];
+export const providerNames = [folder, script, config, answer];
 
-/** Delivery by the provider, which an administrator has installed on the node. */
-export function byProvider(scope: ProviderScope): Delivery {
-  return besides(
-    (directory) => readInstalled(directory, scope),
-    (file, installed) => providedBy(file, installed, scope),
-  );
-}
+/** The provider's files as found. */
+export type Installed = Readonly<{
+  /**
+   * The bytes of the answer; undefined if there is no answer, empty if we must write the answer
+   * again.
+   */
+  answer: Buffer | undefined;
+  /**
+   * Why we cannot read the answer. `answer` is then undefined, but the kubelet might use the file.
+   */
+  unseen?: string;
+  identity: FileIdentity;
+  /** Why the kubelet cannot use the provider. */
+  unfit?: string;
+  /** The images for which the kubelet runs our script; empty if the kubelet cannot run it. */
+  rows: readonly string[];
+  /** The kubelet has run our script since this boot, so the kubelet's flags name the script. */
+  asked: boolean;
+}>;
 
-/** Delivery by config.json alone. Empties the answer if the mode was CredentialProvider before. */
-export const configAfterProvider = besides(readAnswer, afterProvider);
-
-function besides<Installed extends InstalledAnswer>(
-  readBeside: (directory: string) => Installed,
-  together: (config: FoundFile, installed: Installed) => FoundFile,
-): Delivery {
-  return {
-    names,
-    read(directory) {
-      const configFile = configJson.read(directory);
-      const installed = readBeside(directory);
-      const file = isFound(configFile) ? together(configFile, installed) : configFile;
-      return { ...file, answer: answerIn(installed) };
-    },
-    async write(rewrite, file, directory) {
-      const { first, last, keepsConfig } = rewrite;
-      if (first) await put(first, directory);
-      try {
-        if (!keepsConfig) await configJson.write(rewrite, file, directory);
-      } finally {
-        // Only a withdrawal writes both config.json and `last`. It empties the answer even if the
-        // write of config.json fails.
-        if (last) await empty(last, directory);
-      }
-    },
-  };
-}
-
-async function put({ name, bytes, mode, expected }: Put, directory: string): Promise<void> {
+/** Replaces the answer, durably. `expected`: the answer as it was found. */
+export async function writeAnswer(
+  directory: string,
+  bytes: Buffer,
+  expected: FileIdentity,
+): Promise<void> {
+  const target = join(directory, answer);
   const staging = join(directory, nodeFiles.folder);
-  await replace({ target: join(directory, name), folder: staging, bytes, mode, expected });
-}
-
-/**
- * Empties the answer. If the answer is on a separate mount, no file can be renamed to its path, and
- * the agent overwrites the answer in place. Without this, the kubelet would use a withdrawn
- * credential until the mount is removed. A pull that reads the file during this write might get
- * only a part of the new bytes, and then no credential, as with the empty answer.
- */
-async function empty(last: Put, directory: string): Promise<void> {
   try {
-    await put(last, directory);
+    await replace({ target, folder: staging, bytes, mode: 0o600, expected });
   } catch (error) {
-    if (!hasCode(error, "EXDEV") && !hasCode(error, "EBUSY")) throw error;
-    await overwrite(join(directory, last.name), last.bytes, last.expected);
+    // If the answer is on a separate mount, no file can be renamed to its path. An answer without
+    // credentials is then written in place: otherwise the kubelet would use a withdrawn credential
+    // until the mount is removed. A pull that reads the file during this write might get only a part
+    // of the new bytes, and then no credential, as with the empty answer.
+    const isMount = hasCode(error, "EXDEV") || hasCode(error, "EBUSY");
+    if (!isMount || !bytes.equals(emptyAnswer)) throw error;
+    await overwrite(target, bytes, expected);
   }
 }
 
@@ -91,25 +67,32 @@ const mostConfig = 1024 * 1024;
 const readableByOthers = 0o077;
 const writableByOthers = 0o022;
 const executable = 0o100;
-const nothing = { answer: undefined, identity: "absent" } as const;
+const nothing = { answer: undefined, identity: "absent", rows: [], asked: false } as const;
 
 /**
  * Reads the provider's files below the kubelet's directory: script and configuration, which an
  * administrator installed, and the answer, which is ours. Reports whether a kubelet can use the
- * answer. Never throws.
+ * answer. Without a scope, only the answer counts. Never throws. `booted`: when the node booted, in
+ * milliseconds since 1970.
  */
-export function readInstalled(kubeletDirectory: string, scope: ProviderScope): InstalledProvider {
+export function readInstalled(
+  kubeletDirectory: string,
+  scope: ProviderScope | undefined,
+  booted: number,
+): Installed {
+  const installed = readAnswer(kubeletDirectory);
+  if (scope === undefined) return installed;
   const under = (name: string) => join(kubeletDirectory, name);
-  const asked = trying(() => lstatSync(under(providerFiles.stamp)) !== undefined) === true;
-  const installedAnswer = readAnswer(kubeletDirectory);
+  // A stamp of an earlier boot shows nothing about the flags of the present kubelet.
+  const asked = trying(() => lstatSync(under(providerFiles.stamp)).mtimeMs >= booted) === true;
   const config = trying(() => readConfig(under, scope));
-  if (typeof config !== "string") return { ...installedAnswer, rows: config, asked };
-  // If `installedAnswer` has its own reason, that reason replaces the configuration's.
-  return { unfit: config, ...installedAnswer, rows: [], asked };
+  if (typeof config !== "string") return { ...installed, rows: config, asked };
+  // If `installed` has its own reason, that reason replaces the configuration's.
+  return { unfit: config, ...installed, asked };
 }
 
 /** Reads the answer alone. Never throws. */
-function readAnswer(kubeletDirectory: string): InstalledAnswer {
+function readAnswer(kubeletDirectory: string): Installed {
   const path = join(kubeletDirectory, answer);
   const reading = trying(() => readOwn(path, mostAnswer));
   if (typeof reading === "string") return { ...unread(path), unfit: reading };
@@ -122,7 +105,7 @@ function readAnswer(kubeletDirectory: string): InstalledAnswer {
   const { bytes, mode, identity } = reading;
   // If other users can read credentials in the answer, we must write the answer again.
   const isFit = (mode & readableByOthers) === 0 || bytes.equals(emptyAnswer);
-  return { answer: isFit ? bytes : Buffer.alloc(0), identity };
+  return { ...nothing, answer: isFit ? bytes : Buffer.alloc(0), identity };
 }
 
 /**
@@ -130,10 +113,12 @@ function readAnswer(kubeletDirectory: string): InstalledAnswer {
  * replaces it with an empty answer. There is no answer if the path is a directory, or if its folder
  * is a file.
  */
-function unread(path: string): InstalledAnswer {
+function unread(path: string): Installed {
   if (trying(() => lstatSync(dirname(path)).isFile()) === true) return nothing;
   const reading = trying(() =>
-    lstatSync(path).isDirectory() ? nothing : { answer: Buffer.alloc(0), identity: identify(path) },
+    lstatSync(path).isDirectory()
+      ? nothing
+      : { ...nothing, answer: Buffer.alloc(0), identity: identify(path) },
   );
   return typeof reading === "string" ? { ...nothing, unseen: reading } : reading;
 }
@@ -142,7 +127,7 @@ function unread(path: string): InstalledAnswer {
  * We found no answer. But if the answer's folder is a link that leads out of our mount, the kubelet
  * might find an answer there.
  */
-function missing(path: string): InstalledAnswer {
+function missing(path: string): Installed {
   const isPlain = trying(() => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? true);
   if (isPlain === true) return nothing;
   return { ...nothing, unseen: isPlain || `${folder} is not a directory` };

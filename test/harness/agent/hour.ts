@@ -6,7 +6,7 @@
  */
 import { act } from "#agent/execute.ts";
 import { parseConfig } from "#agent/facts/config.ts";
-import { configJson as delivery } from "#agent/delivery/config-json/config-json.ts";
+import type { Healthz } from "#agent/facts/facts.ts";
 import { Observer } from "#agent/observer.ts";
 import { History } from "#agent/observe/stopwatch.ts";
 import type { Systemd } from "#agent/systemd/systemd.ts";
@@ -49,12 +49,22 @@ async function life(node: NodeDirectory, fake: FakeKubelet, end: number): Promis
   const config = parsed.value;
   const now = () => fake.clock;
   const history = new History(now);
-  const healthz = async () => fake.runs;
+  const healthz = async (): Promise<Healthz> => (fake.runs ? "answers" : "silent");
   const lock = { release: () => {} };
-  const hands = { config, systemd: fake.systemd, history, delivery, lock };
+  const unsaved = () => {};
+  const hands = { config, systemd: fake.systemd, history, lock, unsaved };
   const acquire = async () => true;
   const seen = () => node.seen();
-  const observer = new Observer({ ...hands, healthz, acquire, seen, now, clock: now });
+  const leaseRenewed = async () => now();
+  const observer = new Observer({
+    ...hands,
+    leaseRenewed,
+    healthz,
+    acquire,
+    seen,
+    now,
+    clock: now,
+  });
   while (fake.clock < end) {
     const step = await observer.next();
     await act(step, hands);
@@ -74,6 +84,8 @@ class FakeKubelet {
   down = 0;
   #invocation = 1;
   #up = true;
+  /** Restarts by systemd since the last request. */
+  #restarts = 0;
   readonly #node: NodeDirectory;
   readonly #fails: Fails;
 
@@ -92,6 +104,7 @@ class FakeKubelet {
     this.clock += passed;
     if (this.#up) return;
     this.down += passed;
+    this.#restarts += 1;
     this.#start();
   }
 
@@ -102,6 +115,7 @@ class FakeKubelet {
     restart: async (_unit, recorded) => {
       await recorded();
       this.calls += 1;
+      this.#restarts = 0;
       this.#start();
       return { result: "done" };
     },
@@ -124,7 +138,7 @@ class FakeKubelet {
       busy: false,
       mainPid: this.#up ? 1000 : 0,
       started: 0,
-      restarts: 0,
+      restarts: this.#restarts,
       result: this.#up ? "success" : "exit-code",
       refuses: false,
       startLimit: 10_000,

@@ -1,6 +1,6 @@
 /** The mounted Secret of a revision, as the controller writes it. */
 import { digestOf, saltLength } from "#pullsecret/merge/digest.ts";
-import { type Intent, secretKeys, servedKeys } from "#contract/names.ts";
+import { formerKey, type Intent, secretKeys, servedKeys } from "#contract/names.ts";
 
 export type MountedSources = Readonly<{
   additional?: Readonly<Record<string, string>>;
@@ -41,6 +41,7 @@ export const beside: Readonly<Record<string, string>> = {
   ...Object.fromEntries(Object.values(servedKeys).map((key) => [key, ""])),
   [servedKeys.revision]: "0",
   mode: "Restart",
+  [formerKey]: "",
 };
 
 /** The keys of the served content. `same` means that the newest content is served. */

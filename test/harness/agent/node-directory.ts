@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { digestOf as digestOfBytes, previousPrefix } from "#agent/journal/journal.ts";
+import { digestOf as digestOfBytes, theirsPrefix } from "#agent/journal/journal.ts";
 import { publishedMode, type PublishedMode } from "#contract/names.ts";
 import type { Order, Report } from "#contract/order.ts";
 import type { Seen } from "#agent/api/api.ts";
@@ -26,7 +26,7 @@ import { type ScriptedApi, scriptedApi } from "./api-server.ts";
 export function keeping(...texts: readonly string[]): string[] {
   return [
     "journal.json",
-    ...texts.map((text) => previousPrefix + digestOfBytes(Buffer.from(text))).toSorted(),
+    ...texts.map((text) => theirsPrefix + digestOfBytes(Buffer.from(text))).toSorted(),
   ];
 }
 

@@ -55,10 +55,6 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
     "The agent has restored the previous `config.json`, and the kubelet runs with it. The agent reports Failed, and does not try the revision again for the same order.",
     "Read the kubelet's log (`journalctl -u kubelet`). Correct the Secret or the node, then run `kubectl pull-secret retry`.",
   ],
-  GPS219: [
-    "No order has asked the node for this revision: it took the revision when it joined. The agent tries it again for an order, or at the time in the message.",
-    "Correct the Secret or the node, then run `kubectl pull-secret retry`.",
-  ],
   GPS220: [
     "The agent keeps restarting the kubelet with the previous file.",
     "Repair the kubelet. The kubelet does not start with the previous file either, so the cause is not the credential. Read `journalctl -u kubelet`.",
@@ -69,11 +65,11 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
   ],
   GPS222: [
     untouched,
-    "Deploy the newer version again. An older agent cannot read the newer version's journal.",
+    "Deploy that version again, withdraw, and then change the version. An agent reads only journals of its own version.",
   ],
   GPS223: [
-    "The agent keeps the file as `journal.json.corrupt` and treats entries that equal ours as ours.",
-    "Check the disk of the node. Before you uninstall, read GPS250.",
+    "The agent keeps the file in `global-pull-secret/` until a credential leaves. Entries with a credential that we publish, or ever published, count as ours.",
+    "Check the disk of the node.",
   ],
   GPS224: ["The agent has restored the node's previous state.", none],
   GPS225: [
@@ -100,15 +96,6 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
     "Install the kubelet's flags, script and configuration as [docs/use/delivery-node.md](../use/delivery-node.md) shows.",
   ],
   GPS242: ["The agent checks the files every 30 s.", none],
-  GPS250: [
-    "The agent keeps waiting.",
-    "Remove our entries from `config.json` on the node. Then delete `global-pull-secret/journal.json.corrupt` beside it.",
-  ],
-  GPS252: ["The next revision restores our entries.", none],
-  GPS253: [
-    "The agent keeps the file's mode.",
-    "Run `chmod 600` on the file, unless you want other users to read it.",
-  ],
   GPS254: [
     "The kubelet reads the file again within five minutes. The agent reports Proved after that.",
     none,
@@ -152,5 +139,22 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
   GPS267: [
     "The agent reports the revision as proved once the kubelet has renewed its Lease.",
     longer("read `journalctl -u kubelet`: the kubelet runs, but does not reach the API server."),
+  ],
+  GPS268: ["The agent keeps the change, also when our entries are removed.", none],
+  GPS269: [
+    "The agent keeps the bytes in `global-pull-secret/unreadable-…` beside the file, the last three, until a credential of ours leaves. It puts the last readable entries of all programs back.",
+    "Compare the kept bytes with `config.json`. If a program was adding an entry, let it add the entry again.",
+  ],
+  GPS270: [
+    "The journal was lost, or another program restored an old copy of the file. The agent counts these entries as ours. It removes them when the published content does not have them.",
+    none,
+  ],
+  GPS271: [
+    "The agent waits, however long the kubelet needs, and reports the result then.",
+    "Read `journalctl -u` with the name of the kubelet's unit.",
+  ],
+  GPS272: [
+    "The agent trusts no answer of that process. It restarts and rolls back nothing because of it.",
+    "Find the process with `ss -ltnp`, and end it.",
   ],
 };

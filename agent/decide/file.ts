@@ -1,0 +1,175 @@
+/**
+ * Decides about config.json, in every phase: learns what other programs did, takes out what leaves,
+ * and repairs a drift. None of this needs an order, a preflight or a restart. Pure.
+ */
+import { join } from "node:path";
+import { nodeFiles } from "#contract/names.ts";
+import { isFormer } from "#pullsecret/merge/former.ts";
+import { imagesOf } from "#pullsecret/registry/key.ts";
+import { areEquivalent, giveTheSame, isSameValue } from "../delivery/config-json/compare.ts";
+import {
+  emptyDocument,
+  excess,
+  type NodeDocument,
+  plain,
+  type RawJson,
+  valueOf,
+  withoutInvalid,
+} from "../delivery/config-json/document.ts";
+import { documentIn, isSameFile, learn, overlay } from "../delivery/config-json/overlay.ts";
+import { type Contents, only } from "../delivery/contents.ts";
+import { placed } from "../delivery/provider/places.ts";
+import type { Facts } from "../facts/facts.ts";
+import { atOnce, codes, record, soon, type Step, wait } from "../facts/step.ts";
+import { unreadablePrefix } from "../journal/folder.ts";
+import { type Content, type File, isNothing, type Journal } from "../journal/journal.ts";
+
+/**
+ * A file that is missing or unreadable counts only after this many milliseconds, because another
+ * program might still be writing it.
+ */
+const settledAfter = 2000;
+
+/** Whether config.json can be taken for what it is. `base`: the file that we left. */
+export function isSettled({ file, unchangedFor }: Facts, base: File): boolean {
+  if (unchangedFor >= settledAfter || file.kind !== "file") return true;
+  if (isSameFile(file.file, base)) return true;
+  return file.unreadable === undefined && !("absent" in file.file && !("absent" in base));
+}
+
+/** The journal as it should be: with what other programs did, without what leaves. */
+export function nextJournal(facts: Facts, journal: Journal): Journal {
+  const { file, installed, config } = facts;
+  if (file.kind !== "file") return journal;
+  const isOurs = ownership(facts.contents, journal);
+  const theirs = learn(journal.theirs, journal.content, file.file, isOurs);
+  const next = leaving(facts, journal);
+  const content = placed(next.content, installed, config.scope);
+  if (theirs === journal.theirs && content === journal.content && next === journal) return journal;
+  return { ...next, theirs, content };
+}
+
+/** Takes out the keys that the newest content no longer has. A changed value is not a removal. */
+export function leaving({ contents }: Facts, journal: Journal): Journal {
+  if (contents.kind !== "contents") return journal;
+  const { newest } = contents;
+  if (!newest.isRelease && newest.revision <= journal.content.revision) return journal;
+  const remaining = (content: Content): Content => {
+    if (!newest.isRelease) return only(content, newest);
+    return isNothing(content) ? content : { ...content, entries: [], rest: [] };
+  };
+  const content = remaining(journal.content);
+  const back = journal.phase === "restarting" ? remaining(journal.back) : undefined;
+  const isSame =
+    content === journal.content && (journal.phase !== "restarting" || back === journal.back);
+  if (isSame) return journal;
+  return journal.phase === "restarting" && back !== undefined
+    ? { ...journal, content, back }
+    : { ...journal, content };
+}
+
+export function isReleased(contents: Contents): boolean {
+  return contents.kind === "contents" && contents.newest.isRelease;
+}
+
+/**
+ * Whether an entry is ours: we publish its value for these images, or ever did. The original's
+ * entries do not count.
+ */
+export function ownership(
+  contents: Contents,
+  journal?: Journal,
+): (key: string, value: RawJson) => boolean {
+  const published = contents.kind === "contents" ? [contents.newest, contents.served] : [];
+  const back = journal?.phase === "restarting" ? journal.back : undefined;
+  const present = [...published, journal?.content, back].flatMap((content) =>
+    (content?.entries ?? []).filter(({ original }) => !original),
+  );
+  const byImages = Map.groupBy(present, ({ key }) => imagesOf(key));
+  return (key, value) => {
+    const entry = JSON.stringify(plain(value));
+    if (contents.kind === "contents" && isFormer(contents.former, { key, entry })) return true;
+    const same = byImages.get(imagesOf(key)) ?? [];
+    return same.some(({ raw }) => isSameValue(plain(valueOf(raw)), plain(value)));
+  };
+}
+
+/**
+ * The step that makes config.json the overlay of the journal; undefined if it is, and the journal on
+ * the disk describes it. `next`: the journal as it should be.
+ */
+export function fileStep(facts: Facts, journal: Journal, next: Journal): Step | undefined {
+  const { file, writeIn } = facts;
+  if (file.kind !== "file") return undefined;
+  const target = overlay(next.theirs, next.content);
+  if (isRight(file.file, target, next.content))
+    return next === journal ? undefined : record(codes.learned, next, journal);
+  const isDrift = next.content === journal.content;
+  const code = isDrift ? codes.drifted : codes.toBeWritten;
+  if (isDrift && writeIn > 0) return wait(code, writeIn);
+  const much = excessOf(target);
+  if (much !== undefined) return wait(codes.unsafe, soon, `it would have ${much}`);
+  const written = { ...next, written: writtenFor(facts, file.file, target, next) };
+  const { unreadable } = file;
+  const kept = unreadable !== undefined && !("absent" in file.file) ? file.file.bytes : undefined;
+  const where = `${unreadable}; ${join(nodeFiles.folder, `${unreadablePrefix}…`)}`;
+  return atOnce({
+    action: "commit",
+    code: kept === undefined ? code : codes.unreadableKept,
+    ...(kept !== undefined && { detail: where }),
+    commit: {
+      journal: written,
+      former: journal,
+      file: target,
+      expected: file.identity,
+      unreadable: kept,
+    },
+  });
+}
+
+/** Meaning counts, not bytes; without ours, every byte counts. */
+export function isRight(file: File, target: File, content: Content): boolean {
+  if (isSameFile(file, target)) return true;
+  if (isNothing(content) || "absent" in file || "absent" in target) return false;
+  const [is, must] = [documentIn(file), documentIn(target)];
+  if (is === undefined || must === undefined) return false;
+  return file.mode === target.mode && areEquivalent(is, must);
+}
+
+export function excessOf(file: File): string | undefined {
+  return "absent" in file ? undefined : excess(file.bytes);
+}
+
+/**
+ * The last write that the kubelet has to read: this one, if it adds or changes an entry that only
+ * config.json has.
+ */
+export function writtenFor(
+  { time }: Pick<Facts, "time">,
+  file: File,
+  target: File,
+  { content, written }: Pick<Journal, "content" | "written">,
+): Journal["written"] {
+  const [is, must] = [asKubelet(file), asKubelet(target)];
+  const answered = new Set(
+    content.entries.flatMap(({ key, place }) => (place === "both" ? [key] : [])),
+  );
+  const puts = [...must.auths].some(
+    ([key, value]) => !answered.has(key) && !isSameValue(is.auths.get(key), value),
+  );
+  return puts ? time : written;
+}
+
+/** Whether the kubelet takes the same credentials from both files. */
+export function isSameForKubelet(file: File, other: File): boolean {
+  return giveTheSame(asKubelet(file), asKubelet(other));
+}
+
+/** What the kubelet reads: nothing, if a part of the file is invalid. */
+function asKubelet(file: File): NodeDocument {
+  const document = documentIn(file) ?? emptyDocument;
+  const valid = withoutInvalid(document);
+  const isWhole =
+    valid.auths.size === document.auths.size && valid.rest.size === document.rest.size;
+  return isWhole ? document : emptyDocument;
+}

@@ -1,0 +1,113 @@
+/** Decides on a node without a journal. Pure. */
+import { imagesOf } from "#pullsecret/registry/key.ts";
+import { writeDocument, type NodeDocument } from "../delivery/config-json/document.ts";
+import { documentIn } from "../delivery/config-json/overlay.ts";
+import { answered, emptyAnswer } from "../delivery/provider/places.ts";
+import type { Facts } from "../facts/facts.ts";
+import { contentFor } from "../facts/order.ts";
+import {
+  type Entry,
+  type File,
+  firstJournal,
+  noContent,
+  type Resting,
+} from "../journal/journal.ts";
+import {
+  type Answer,
+  atOnce,
+  codes,
+  fast,
+  record,
+  refuse,
+  resync,
+  soon,
+  type Step,
+  wait,
+} from "../facts/step.ts";
+import { change, preflight, whyNoContent } from "./change.ts";
+import { isReleased, isSettled, ownership } from "./file.ts";
+
+/**
+ * The folder was lost, another program restored an old copy of config.json, or the node is new. What
+ * is ours in the files is recognised by its value. Without an order, a new node takes the served
+ * content; if nothing is served, it records that it takes nothing unasked.
+ */
+export function firstContact(facts: Facts): Answer {
+  const { file, contents } = facts;
+  const isGone = isReleased(contents);
+  if (file.kind === "changing") return wait(codes.changedMeanwhile, fast);
+  if (file.kind === "refused")
+    return (isGone && emptied(facts)) || refuse(codes.unsafe, soon, file.why);
+  if (!isSettled(facts, { absent: true })) return wait(codes.unreadable, 500, file.unreadable);
+  const left = leftBehind(facts, file.file);
+  if (left !== undefined) return record(codes.foundOurs, left, undefined);
+  if (isGone) return withdrawn(facts);
+  const first = firstJournal(file.file);
+  const content = contentFor(facts.order, contents);
+  if (content !== undefined) return change(facts, first, file, content);
+  if (typeof facts.order !== "string" || contents.kind !== "contents")
+    return whyNoContent(facts) ?? wait(codes.otherRevision, soon);
+  return preflight(facts) ?? record(codes.fit, first, undefined);
+}
+
+/** A journal for what is ours in config.json and in the provider's answer; undefined if nothing is. */
+function leftBehind(facts: Facts, file: File): Resting | undefined {
+  const isOurs = ownership(facts.contents);
+  const document = documentIn(file);
+  const auths = [...(document?.auths ?? [])];
+  const inFile = auths.filter(([key, value]) => isOurs(key, value));
+  const found: readonly Entry[] = inFile.map(([key, value]) => ({
+    key,
+    raw: JSON.stringify(value),
+    original: false,
+    place: "file",
+  }));
+  const isServing = facts.config.scope !== undefined && !isReleased(facts.contents);
+  const inAnswer = isServing ? answered(facts.installed) : [];
+  const entries = [
+    ...found,
+    ...inAnswer.filter(({ key }) => !found.some((entry) => entry.key === key)),
+  ];
+  if (entries.length === 0) return undefined;
+  const others = new Map(auths.filter(([key, value]) => !isOurs(key, value)));
+  const theirs =
+    found.length === 0 || document === undefined
+      ? file
+      : withoutOurs(file, { ...document, auths: others });
+  return firstJournal(theirs, { ...noContent, entries: placesOf(entries, found) });
+}
+
+/** Entries that only the answer has stay there, until the next round places them. */
+function placesOf(entries: readonly Entry[], found: readonly Entry[]): Entry[] {
+  const images = new Set(found.map(({ key }) => imagesOf(key)));
+  return entries.map((entry) =>
+    images.has(imagesOf(entry.key)) ? entry : { ...entry, place: "beside" },
+  );
+}
+
+function withoutOurs(file: File, document: NodeDocument): File {
+  if ("absent" in file || document.auths.size + document.rest.size === 0) return { absent: true };
+  return { bytes: writeDocument(document, file.bytes), mode: file.mode };
+}
+
+/**
+ * Nothing of ours is in config.json, and without a journal an answer that we cannot look for is not
+ * ours. Removes what an interrupted withdrawal left behind.
+ */
+function withdrawn(facts: Facts): Step {
+  const { leftovers, elsewhere } = facts;
+  const emptying = emptied(facts);
+  if (emptying !== undefined) return emptying;
+  if (leftovers) return atOnce({ action: "leave", code: codes.withdrawn });
+  // The kubelet uses another directory, which might still have our entries.
+  if (elsewhere !== undefined) return wait(codes.elsewhere, resync, elsewhere);
+  return { action: "nothing", code: codes.withdrawn, result: "Removed", again: resync };
+}
+
+/** Empties the provider's answer; undefined if it has no credential. */
+function emptied({ installed, blocked }: Facts): Step | undefined {
+  const { answer, identity } = installed;
+  if (answer === undefined || answer.equals(emptyAnswer) || blocked !== undefined) return undefined;
+  const empty = { bytes: emptyAnswer, expected: identity };
+  return atOnce({ action: "answer", code: codes.toBeWritten, answer: empty });
+}

@@ -1,0 +1,319 @@
+/**
+ * Decides the next step while config.json is what the journal describes. Pure. A table: phase ×
+ * process of the kubelet, with the reason in each cell. The compiler requires every cell.
+ *
+ * A kubelet that is alive is never killed. The only living process that the agent restarts is the
+ * one that ran when the file was put in place. A process that starts is waited for without limit.
+ * Only a process that died is a failed attempt, and if systemd starts it again, that start is the
+ * next attempt.
+ */
+import { belongsTo } from "#contract/order.ts";
+import { rereadSeconds, restartAttempts, slowSeconds, spacingSeconds } from "#contract/times.ts";
+import { rivalsIn } from "../delivery/config-json/rivals.ts";
+import { documentIn, overlay } from "../delivery/config-json/overlay.ts";
+import type { Facts } from "../facts/facts.ts";
+import {
+  isRunning,
+  type ProcessState,
+  stateOf,
+  unitMissing,
+  unitOf,
+} from "../facts/kubelet-state.ts";
+import { activeOrder, contentFor, orderKey } from "../facts/order.ts";
+import {
+  type Answer,
+  ask,
+  atOnce,
+  codes,
+  fast,
+  record,
+  refuse,
+  resync,
+  soon,
+  type Step,
+  wait,
+} from "../facts/step.ts";
+import {
+  type BootTime,
+  type Journal,
+  never,
+  resting,
+  type Resting,
+  type Restarting,
+  type Reviving,
+} from "../journal/journal.ts";
+import { change, whyNoContent } from "./change.ts";
+import { excessOf, isReleased } from "./file.ts";
+
+type Rule<J extends Journal> = (facts: Facts, journal: J, reason: string) => Answer;
+type Row<J extends Journal> = Readonly<Record<ProcessState, readonly [reason: string, Rule<J>]>>;
+
+const restartingRow: Row<Restarting> = {
+  unknown: ["systemd does not report the unit", orLeave(awaitUnit)],
+  old: ["the restart that the order allows", orLeave(restartOld)],
+  starting: ["the new process is alive", unlessFailed(awaitStart)],
+  "auto-restart": ["it died, and systemd starts it again", nextAttempt],
+  dead: ["it died, and only a request starts it again", startAgain],
+  up: ["the new process works", unlessFailed(awaitProbation)],
+};
+
+const revivingRow: Row<Reviving> = {
+  unknown: ["systemd does not report the unit", orLeave(awaitUnit)],
+  old: ["it runs", revived],
+  starting: ["it is alive", revived],
+  "auto-restart": ["systemd starts it", awaitStart],
+  dead: ["only a request starts it again", revive],
+  up: ["it works", revived],
+};
+
+export function byTable(facts: Facts, journal: Journal): Answer {
+  // At rest, the state of the process is not ours: an administrator might have stopped it.
+  if (journal.phase === "resting") return rested(facts, journal);
+  if (facts.kubelet === undefined) return ask;
+  const state = stateOf(facts, journal);
+  if (journal.phase === "restarting") {
+    const [reason, rule] = restartingRow[state];
+    return rule(facts, journal, reason);
+  }
+  const [reason, rule] = revivingRow[state];
+  return rule(facts, journal, reason);
+}
+
+// Resting
+
+function rested(facts: Facts, journal: Resting): Answer {
+  const { contents, order, installed } = facts;
+  if (isReleased(contents))
+    return installed.unseen === undefined
+      ? atOnce({ action: "leave", code: codes.withdrawn })
+      : wait(codes.unsafe, soon, installed.unseen);
+  const asked = activeOrder(order);
+  if (asked === undefined || belongsTo(journal.content, asked)) return inForce(facts, journal);
+  if (journal.failed === orderKey(order)) return failed(asked.revision);
+  const content = contentFor(order, contents);
+  if (content !== undefined && facts.file.kind === "file")
+    return change(facts, journal, facts.file, content);
+  // The node keeps its content while the ordered content is not in the Secret.
+  if (journal.content.revision > 0) return inForce(facts, journal);
+  return whyNoContent(facts) ?? wait(codes.otherRevision, soon);
+}
+
+function failed(revision: number): Step {
+  const detail = `revision ${revision}`;
+  return { action: "wait", code: codes.rolledBack, detail, result: "Failed", again: resync };
+}
+
+function inForce(facts: Facts, journal: Resting): Answer {
+  const { installed, config, elsewhere } = facts;
+  const { content } = journal;
+  if (content.revision === 0) return { action: "nothing", code: codes.fit, again: resync };
+  if (!hasRead(facts, journal)) {
+    if (config.restart === "Always" && facts.kubelet === undefined) return ask;
+    const remaining = rereadIn(facts, journal.written);
+    const detail = `${Math.ceil(remaining / 1000)} s more`;
+    return wait(codes.toBeReread, Math.min(remaining, longestWait), detail);
+  }
+  // Nobody has to be asked about this any more.
+  if (journal.written.boot === facts.time.boot && facts.blocked === undefined)
+    return record(codes.inForce, { ...journal, written: never }, journal);
+  // A kubelet that was moved to another directory does not read our file any more.
+  if (elsewhere !== undefined) return refuse(codes.elsewhere, resync, elsewhere);
+  if (config.scope !== undefined && installed.unfit !== undefined)
+    return refuse(codes.providerUnfit, soon, installed.unfit);
+  const document = documentIn(overlay(journal.theirs, content));
+  const isAsked = config.scope === undefined || installed.asked;
+  const note = isAsked ? document && rivalsIn(document, content) : notAsked;
+  return {
+    action: "nothing",
+    code: codes.inForce,
+    result: "Proved",
+    again: resync,
+    ...(note !== undefined && { detail: note }),
+  };
+}
+
+const notAsked = "the kubelet has not run its credential provider since the node booted";
+/** Milliseconds between two rounds during the wait for the reread. */
+const longestWait = 10_000;
+
+/**
+ * Whether the kubelet has read the file: its process was started after the last write that changed
+ * something, or the time for a reread is over, or the node has rebooted.
+ */
+export function hasRead(facts: Facts, { written }: Journal): boolean {
+  if (rereadIn(facts, written) <= 0) return true;
+  const unit = unitOf(facts);
+  return unit !== undefined && isRunning(unit) && unit.started > written.monotonic;
+}
+
+function rereadIn({ time }: Facts, written: BootTime): number {
+  return written.boot === time.boot ? written.monotonic + rereadSeconds * 1000 - time.monotonic : 0;
+}
+
+// Restarting
+
+/** After a release, nothing of ours is left to prove, so no restart is needed. */
+function orLeave<J extends Journal>(rule: Rule<J>): Rule<J> {
+  return (facts, journal, reason) =>
+    isReleased(facts.contents)
+      ? record(codes.toBeReread, resting(journal, ""), journal)
+      : rule(facts, journal, reason);
+}
+
+function awaitUnit({ kubelet }: Facts, _journal: Journal, reason: string): Step {
+  return unitMissing(kubelet?.unit) ?? wait(codes.systemdUnknown, fast, reason);
+}
+
+function restartOld(facts: Facts, journal: Restarting, reason: string): Step {
+  return {
+    action: "restart",
+    again: fast,
+    code: codes.restartOwed,
+    detail: reason,
+    unit: journal.unit,
+    journal,
+    former: journal,
+    resetFirst: false,
+    // The kubelet rereads the file by itself.
+    refused: { ...resting(journal, ""), written: facts.time },
+  };
+}
+
+/** Waits, however long it takes. After four minutes the kubelet is reported as slow. */
+function awaitStart(facts: Facts, journal: Restarting | Reviving, reason: string): Step {
+  const { boot, monotonic } = facts.time;
+  const since = Math.max(
+    ...[journal.written, journal.asked].map((time) => (time.boot === boot ? time.monotonic : 0)),
+    unitOf(facts)?.started ?? 0,
+  );
+  const isSlow = monotonic - since >= slowSeconds * 1000;
+  const code = isSlow ? codes.kubeletSlow : codes.restarting;
+  const { healthz } = facts.kubelet ?? {};
+  const detail =
+    healthz === "foreign" ? `${reason}; another user's process has the healthz port` : reason;
+  return wait(code, isSlow ? soon : fast, detail);
+}
+
+/**
+ * How many attempts have failed. systemd's own restarts count: since the file is in place, each
+ * followed a process that died. systemd counts from 0 after each request.
+ */
+function failures(facts: Facts, { old, tries, asked }: Restarting): number {
+  const { restarts = 0, invocation } = unitOf(facts) ?? {};
+  // No process has been started since. The last request, if there was one, has failed.
+  if (invocation === old.invocation) return asked.boot === "" ? 0 : tries;
+  return tries + (restarts >= old.restarts ? restarts - old.restarts : restarts);
+}
+
+/** The living process is another attempt. If all attempts before it have died, the file goes back. */
+function unlessFailed(rule: Rule<Restarting>): Rule<Restarting> {
+  return (facts, journal, reason) =>
+    failures(facts, journal) > restartAttempts
+      ? rollBack(facts, journal)
+      : rule(facts, journal, reason);
+}
+
+function nextAttempt(facts: Facts, journal: Restarting, reason: string): Step {
+  if (failures(facts, journal) >= restartAttempts) return rollBack(facts, journal);
+  return wait(codes.kubeletFailed, fast, reason);
+}
+
+function startAgain(facts: Facts, journal: Restarting, reason: string): Step {
+  const failed = failures(facts, journal);
+  if (failed >= restartAttempts && facts.blocked === undefined) return rollBack(facts, journal);
+  const { invocation = "", restarts = 0 } = unitOf(facts) ?? {};
+  const old = failed === 0 ? journal.old : { invocation, restarts };
+  return start(facts, { ...journal, old, tries: failed + 1 }, journal, {
+    code: codes.kubeletFailed,
+    reason,
+    spacing: spacingOf(facts),
+  });
+}
+
+function awaitProbation(facts: Facts, journal: Restarting): Step {
+  const { started = 0 } = unitOf(facts) ?? {};
+  if (facts.time.monotonic - started < facts.config.probation) return wait(codes.onProbation, fast);
+  const written = hasRead(facts, journal) ? never : journal.written;
+  return record(codes.inForce, { ...resting(journal, ""), written }, journal);
+}
+
+/** Restores the former content, and marks the order as failed. */
+function rollBack(facts: Facts, journal: Restarting): Step {
+  const { back, order, unit, ...rest } = journal;
+  const { file } = facts;
+  const target = overlay(rest.theirs, back);
+  if (file.kind !== "file") return wait(codes.notBack, soon);
+  const much = excessOf(target);
+  if (much !== undefined) return wait(codes.unsafe, soon, `it would have ${much}`);
+  const next: Reviving = {
+    version: rest.version,
+    theirs: rest.theirs,
+    content: back,
+    written: facts.time,
+    phase: "reviving",
+    failed: order,
+    unit,
+    tries: 0,
+    asked: journal.asked,
+  };
+  return atOnce({
+    action: "commit",
+    code: codes.notBack,
+    commit: {
+      journal: next,
+      former: journal,
+      file: target,
+      expected: file.identity,
+      unreadable: undefined,
+    },
+  });
+}
+
+// Reviving
+
+const longestRevival = 900_000;
+
+function revive(facts: Facts, journal: Reviving, reason: string): Step {
+  const { tries } = journal;
+  const spacing = Math.min(longestRevival, spacingOf(facts) * 2 ** Math.min(tries, 10));
+  return start(facts, { ...journal, tries: tries + 1 }, journal, {
+    code: tries > 0 ? codes.stillDown : codes.restored,
+    reason,
+    spacing: tries > 0 ? spacing : 0,
+  });
+}
+
+function revived(_facts: Facts, journal: Reviving): Step {
+  return record(codes.rolledBack, resting(journal, journal.failed), journal);
+}
+
+/** Used for a unit without a start limit: systemd's default is five starts in 10 s. */
+const defaultStartLimit = 10_000;
+
+/** Milliseconds between our requests, so that they do not exhaust the unit's start limit. */
+function spacingOf(facts: Facts): number {
+  const { startLimit = 0, restartDelay = 0 } = unitOf(facts) ?? {};
+  return Math.min(spacingSeconds * 1000, Math.max(startLimit || defaultStartLimit, restartDelay));
+}
+
+/** Starts a dead kubelet, once `spacing` milliseconds have passed since the last request. */
+function start(
+  { time }: Facts,
+  next: Restarting | Reviving,
+  former: Restarting | Reviving,
+  { code, reason, spacing }: Readonly<{ code: Step["code"]; reason: string; spacing: number }>,
+): Step {
+  const { boot, monotonic } = former.asked;
+  const remaining = boot === time.boot ? monotonic + spacing - time.monotonic : 0;
+  if (remaining > 0) return wait(code, Math.min(remaining, soon), reason);
+  return atOnce({
+    action: "restart",
+    code,
+    detail: reason,
+    unit: next.unit,
+    journal: { ...next, asked: time },
+    former,
+    resetFirst: true,
+    refused: undefined,
+  });
+}

@@ -19,11 +19,10 @@ import type { Seen } from "./api/api.ts";
 import { act } from "./execute.ts";
 import { parseConfig } from "./facts/config.ts";
 import { needsProc as skip } from "./files/needs.fixture.ts";
-import type { Observed } from "./facts/facts.ts";
 import { unit } from "./facts/facts.fixture.ts";
 import { Observer } from "./observer.ts";
 import { bootTime, History } from "./observe/stopwatch.ts";
-import type { Healthz } from "./facts/facts.ts";
+import type { Healthz, Observed } from "./facts/facts.ts";
 import type { Step } from "./facts/step.ts";
 import type { Systemd } from "./systemd/systemd.ts";
 

@@ -1,6 +1,6 @@
 /**
- * Decides how a change begins: whether the node is fit, and what the commit writes. Everything before
- * the commit leaves the node untouched. Pure.
+ * Decides how a change begins: whether the node is fit, and what the commit writes. Everything
+ * before the commit leaves the node untouched. Pure.
  */
 import { auto } from "#contract/values.ts";
 import { overlay } from "../delivery/config-json/overlay.ts";

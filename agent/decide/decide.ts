@@ -67,7 +67,8 @@ function whyNotFile(facts: Facts, journal: Journal): Step | undefined {
 
 /**
  * The next step while the files cannot be put right. A credential that leaves still leaves the
- * provider's answer, and a dead kubelet is still started, with the file and the journal as they are.
+ * provider's answer, and a dead kubelet is still started, with the file and the journal as they
+ * are.
  */
 function meanwhile(facts: Facts, journal: Journal, otherwise: Step): Answer {
   const answer = facts.blocked === undefined && answerStep(facts, leaving(facts, journal));

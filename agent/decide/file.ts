@@ -21,8 +21,13 @@ import { type Contents, only } from "../delivery/contents.ts";
 import { placed } from "../delivery/provider/places.ts";
 import type { Facts } from "../facts/facts.ts";
 import { atOnce, codes, record, soon, type Step, wait } from "../facts/step.ts";
-import { unreadablePrefix } from "../journal/folder.ts";
-import { type Content, type File, isNothing, type Journal } from "../journal/journal.ts";
+import {
+  type Content,
+  type File,
+  isNothing,
+  type Journal,
+  unreadablePrefix,
+} from "../journal/journal.ts";
 
 /**
  * A file that is missing or unreadable counts only after this many milliseconds, because another
@@ -95,8 +100,8 @@ export function ownership(
 }
 
 /**
- * The step that makes config.json the overlay of the journal; undefined if it is, and the journal on
- * the disk describes it. `next`: the journal as it should be.
+ * The step that makes config.json the overlay of the journal; undefined if it is, and the journal
+ * on the disk describes it. `next`: the journal as it should be.
  */
 export function fileStep(facts: Facts, journal: Journal, next: Journal): Step | undefined {
   const { file, writeIn } = facts;

@@ -28,9 +28,9 @@ import { change, preflight, whyNoContent } from "./change.ts";
 import { isReleased, isSettled, ownership } from "./file.ts";
 
 /**
- * The folder was lost, another program restored an old copy of config.json, or the node is new. What
- * is ours in the files is recognised by its value. Without an order, a new node takes the served
- * content; if nothing is served, it records that it takes nothing unasked.
+ * The folder was lost, another program restored an old copy of config.json, or the node is new.
+ * What is ours in the files is recognised by its value. Without an order, a new node takes the
+ * served content; if nothing is served, it records that it takes nothing unasked.
  */
 export function firstContact(facts: Facts): Answer {
   const { file, contents } = facts;
@@ -50,7 +50,9 @@ export function firstContact(facts: Facts): Answer {
   return preflight(facts) ?? record(codes.fit, first, undefined);
 }
 
-/** A journal for what is ours in config.json and in the provider's answer; undefined if nothing is. */
+/**
+ * A journal for what is ours in config.json and in the provider's answer; undefined if nothing is.
+ */
 function leftBehind(facts: Facts, file: File): Resting | undefined {
   const isOurs = ownership(facts.contents);
   const document = documentIn(file);

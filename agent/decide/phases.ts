@@ -205,7 +205,9 @@ function failures(facts: Facts, { old, tries, asked }: Restarting): number {
   return tries + (restarts >= old.restarts ? restarts - old.restarts : restarts);
 }
 
-/** The living process is another attempt. If all attempts before it have died, the file goes back. */
+/**
+ * The living process is another attempt. If all attempts before it have died, the file goes back.
+ */
 function unlessFailed(rule: Rule<Restarting>): Rule<Restarting> {
   return (facts, journal, reason) =>
     failures(facts, journal) > restartAttempts

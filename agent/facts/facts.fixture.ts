@@ -1,4 +1,6 @@
-/** Facts for the tables of decisions: a node for which revision 7 is published, in all its states. */
+/**
+ * Facts for the tables of decisions: a node for which revision 7 is published, in all its states.
+ */
 import assert from "node:assert/strict";
 import { keyOf, type Order } from "#contract/order.ts";
 import { decide as answer } from "../decide/decide.ts";

@@ -5,7 +5,7 @@ import type { Config } from "./config.ts";
 import type { BootTime, Content, Journal, JournalReading } from "../journal/journal.ts";
 import type { Contents } from "../delivery/contents.ts";
 import type { NodeFile } from "../delivery/config-json/config-json.ts";
-import type { Installed } from "../delivery/provider/provider.ts";
+import type { Installed } from "../delivery/provider/places.ts";
 import type { Unit } from "../systemd/unit.ts";
 
 /**
@@ -27,9 +27,9 @@ export type UnitFact =
   | Readonly<{ unfound: string }>;
 
 /**
- * The kubelet's healthz. answers: with 200, and only root listens at the port · silent: root listens,
- * but does not answer 200 · nobody: no process listens · foreign: a process of another user listens,
- * so no answer counts.
+ * The kubelet's healthz. answers: with 200, and only root listens at the port · silent: root
+ * listens, but does not answer 200 · nobody: no process listens · foreign: a process of another
+ * user listens, so no answer counts.
  */
 export type Healthz = "answers" | "silent" | "nobody" | "foreign";
 
@@ -42,8 +42,8 @@ type KubeletFact = Readonly<{
 
 export type Facts = Readonly<{
   /**
-   * `restart`: the policy that the flags set for this node's unit, if the unit is known. `scope`: the
-   * pods that the credential provider serves; undefined in other modes.
+   * `restart`: the policy that the flags set for this node's unit, if the unit is known. `scope`:
+   * the pods that the credential provider serves; undefined in other modes.
    */
   config: Pick<Config, "restart" | "probation" | "healthzPort" | "healthzAddress"> &
     Readonly<{ scope: ProviderScope | undefined }>;
@@ -57,7 +57,9 @@ export type Facts = Readonly<{
   elsewhere: string | undefined;
   contents: Contents;
   journal: JournalReading;
-  /** The disk does not have the journal, which is this process's copy: it was deleted, or not saved. */
+  /**
+   * The disk does not have the journal, which is this process's copy: it was deleted, or not saved.
+   */
   vanished: boolean;
   /** Our folder exists without a journal. */
   leftovers: boolean;

@@ -7,9 +7,9 @@ import { fast, soon, type Step, wait, codes } from "./step.ts";
 
 /**
  * unknown: systemd did not report a loaded unit · dead: no process, and only a request starts one ·
- * auto-restart: systemd will start one by itself · old: the process that ran when the file was put in
- * place · starting: a start, stop or job is under way, or a process runs that does not work yet · up:
- * it works: it answers, or nobody of root listens at healthz and it has run for four minutes.
+ * auto-restart: systemd will start one by itself · old: the process that ran when the file was put
+ * in place · starting: a start, stop or job is under way, or a process runs that does not work yet
+ * · up: it works: it answers, or nobody of root listens at healthz and it has run for four minutes.
  */
 export type ProcessState = "unknown" | "dead" | "auto-restart" | "old" | "starting" | "up";
 

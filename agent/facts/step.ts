@@ -25,9 +25,9 @@ export type Step = StepReason &
     /** Writes only the provider's answer. */
     | Readonly<{ action: "answer"; answer: Answered }>
     /**
-     * Writes the journal, if it differs from `former`, then calls RestartUnit. If the journal cannot
-     * be written, the unit is restarted nevertheless, because the kubelet is down. `refused`: the
-     * journal if systemd refuses to restart a living process.
+     * Writes the journal, if it differs from `former`, then calls RestartUnit. If the journal
+     * cannot be written, the unit is restarted nevertheless, because the kubelet is down.
+     * `refused`: the journal if systemd refuses to restart a living process.
      */
     | Readonly<{
         action: "restart";

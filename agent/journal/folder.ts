@@ -12,9 +12,6 @@ import { FileError, sync, unlinkIfThere } from "../files/atomic-write.ts";
 /** Files with this prefix are the lock's sockets, of running or dead agents (lock.ts). */
 export const lockPrefix = "lock-";
 
-/** Files with this prefix could not be read, and were replaced. */
-export const unreadablePrefix = "unreadable-";
-
 export const journalName = basename(nodeFiles.journal);
 
 /** Creates our folder durably, with mode 0700. A folder with a journal is already durable. */

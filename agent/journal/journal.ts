@@ -88,6 +88,9 @@ export type JournalReading =
 /** The other programs' bytes are in a file with this prefix and the bytes' digest. */
 export const theirsPrefix = "theirs-";
 
+/** Files with this prefix could not be read, and were replaced. */
+export const unreadablePrefix = "unreadable-";
+
 export function digestOf(bytes: Buffer): string {
   return createHash("sha256").update(bytes).digest("base64url");
 }

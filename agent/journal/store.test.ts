@@ -88,7 +88,9 @@ test("removes a file by moving it into the folder", async (t) => {
 
 class Killed extends Error {}
 
-/** Lets the process end before the rename or removal with this number. Returns how many there were. */
+/**
+ * Lets the process end before the rename or removal with this number. Returns how many there were.
+ */
 async function killedAt(t: TestContext, number: number, run: () => Promise<void>): Promise<number> {
   let count = 0;
   const guard =

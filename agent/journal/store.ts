@@ -1,11 +1,11 @@
 /**
- * The journal on disk: a small file, with the other programs' bytes in a file beside it. The journal
- * and config.json change together: the rename of config.json is the commit. So the journal always
- * describes the config.json that is in place.
+ * The journal on disk: a small file, with the other programs' bytes in a file beside it. The
+ * journal and config.json change together: the rename of config.json is the commit. So the journal
+ * always describes the config.json that is in place.
  */
 import { existsSync, readdirSync, renameSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { discard, journalName, makeFolder, sweep, unreadablePrefix } from "./folder.ts";
+import { discard, journalName, makeFolder, sweep } from "./folder.ts";
 import {
   digestOf,
   dropsValues,
@@ -13,6 +13,7 @@ import {
   type Journal,
   type JournalReading,
   theirsPrefix,
+  unreadablePrefix,
   writeJournal,
 } from "./journal.ts";
 import {
@@ -167,8 +168,8 @@ function unreadableIn(folder: string): string[] {
 }
 
 /**
- * The journal's bytes. Writes the file that it names first, unless the journal on disk already names
- * it: any other file might be an incomplete leftover of a killed agent.
+ * The journal's bytes. Writes the file that it names first, unless the journal on disk already
+ * names it: any other file might be an incomplete leftover of a killed agent.
  */
 async function prepare(folder: string, journal: Journal): Promise<Buffer> {
   const { bytes, theirs } = writeJournal(journal);

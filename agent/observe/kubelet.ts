@@ -50,7 +50,8 @@ const loopbacks = ["127.0.0.1", "::1"];
 
 /**
  * Asks healthz at the address; `auto` tries both loopback addresses. An answer counts only if no
- * process of another user listens at the port, neither before the answer nor after it. Never throws.
+ * process of another user listens at the port, neither before the answer nor after it. Never
+ * throws.
  */
 export async function askHealthz(
   port: number,

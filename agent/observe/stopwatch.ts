@@ -40,8 +40,8 @@ export class Stopwatch {
 const blockedFor = 2000;
 
 /**
- * Writes of this process. They are spaced: the first is immediate, the next comes 1 s later, and the
- * pause doubles up to a minute while writes follow each other within five minutes.
+ * Writes of this process. They are spaced: the first is immediate, the next comes 1 s later, and
+ * the pause doubles up to a minute while writes follow each other within five minutes.
  */
 export class History {
   #failure: Readonly<{ why: string; until: number }> | undefined;

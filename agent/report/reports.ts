@@ -17,8 +17,8 @@ type Inputs = Readonly<{
   mode: PublishedMode;
   version: string;
   /**
-   * When the kubelet's present process was started, in milliseconds since 1970; undefined if systemd
-   * does not report it.
+   * When the kubelet's present process was started, in milliseconds since 1970; undefined if
+   * systemd does not report it.
    */
   kubeletStarted: () => Promise<number | undefined>;
   /** Milliseconds that never jump. */

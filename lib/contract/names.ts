@@ -78,7 +78,8 @@ export const servedKeys = {
 } as const;
 
 /**
- * Key of global-pull-secret with salted digests of former values (`lib/pullsecret/merge/former.ts`).
+ * Key of global-pull-secret with salted digests of former values
+ * (`lib/pullsecret/merge/former.ts`).
  */
 export const formerKey = "former";
 

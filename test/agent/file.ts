@@ -69,7 +69,8 @@ export function serves(entries: Entries, key: string): boolean {
   return [...entries.keys()].some((other) => imagesOf(other) === imagesOf(key));
 }
 
-export const textOf = (entries: Entries): string => JSON.stringify([...entries].toSorted());
+export const textOf = (entries: Entries): string =>
+  JSON.stringify([...entries].toSorted(([key], [other]) => key.localeCompare(other)));
 
 export function areSame(parts: Parts, other: Parts): boolean {
   return textOf(parts.auths) === textOf(other.auths) && textOf(parts.rest) === textOf(other.rest);

@@ -1,7 +1,7 @@
 /**
  * One random history of a node: publications, orders, other programs, kills, broken and slow
- * kubelets, full disks, lost folders, reboots and changes of the mode, and at last a withdrawal. The
- * laws are checked whenever the node has settled. No code of the product.
+ * kubelets, full disks, lost folders, reboots and changes of the mode, and at last a withdrawal.
+ * The laws are checked whenever the node has settled. No code of the product.
  */
 import { Random } from "#test/random.ts";
 import { auths, contains, type Entries, imagesOf, isOurs, none, partsOf, serves } from "./file.ts";

@@ -1,7 +1,7 @@
 /**
  * A simulated kubelet and its systemd unit. The kubelet can need minutes to start, die while it
- * starts, hang, or live without an answer of healthz. systemd restarts it always, twice, or never. No
- * code of the product.
+ * starts, hang, or live without an answer of healthz. systemd restarts it always, twice, or never.
+ * No code of the product.
  */
 import { law } from "./laws.ts";
 

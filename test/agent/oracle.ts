@@ -1,7 +1,7 @@
 /**
- * The oracle: config.json as if the product had never existed, and the contents of which one must be
- * over it. Other programs change the file of the node and the oracle's file alike. No code of the
- * product.
+ * The oracle: config.json as if the product had never existed, and the contents of which one must
+ * be over it. Other programs change the file of the node and the oracle's file alike. No code of
+ * the product.
  */
 import type { Random } from "#test/random.ts";
 import {

@@ -9,8 +9,8 @@ import type { File } from "#agent/journal/journal.ts";
 import { excess, mostBytes, readDocument } from "./document.ts";
 
 /**
- * `unreadable`: why no program can read the file. `refused`: why we must not replace it. `changing`:
- * another program is writing it.
+ * `unreadable`: why no program can read the file. `refused`: why we must not replace it.
+ * `changing`: another program is writing it.
  */
 export type NodeFile =
   | Readonly<{

@@ -3,7 +3,8 @@
  * programs kept as they are.
  *
  * One bad entry makes the kubelet ignore the whole file without a message. The overlay leaves bad
- * entries out, so that the kubelet reads ours. The journal keeps them, and they come back on removal.
+ * entries out, so that the kubelet reads ours. The journal keeps them, and they come back on
+ * removal.
  */
 import { fold, notUtf8 } from "#pullsecret/json/json.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";

@@ -5,8 +5,7 @@ import type { Place } from "#agent/journal/journal.ts";
 import type { ProviderScope } from "#contract/names.ts";
 import { answerOf, entriesOf } from "#pullsecret/provider.ts";
 import { rowsFor } from "#pullsecret/provider.fixture.ts";
-import { answered, answerFor, emptyAnswer, placed, unservable } from "./places.ts";
-import type { Installed } from "./provider.ts";
+import { answered, answerFor, emptyAnswer, type Installed, placed, unservable } from "./places.ts";
 
 const installed: Installed = {
   rows: rowsFor([]),

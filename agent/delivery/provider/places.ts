@@ -12,7 +12,27 @@ import { answerOf, entriesOf, whyUnanswerable } from "#pullsecret/provider.ts";
 import { imagesOf } from "#pullsecret/registry/key.ts";
 import type { Content, Entry, Place } from "#agent/journal/journal.ts";
 import { valueOf } from "../config-json/document.ts";
-import type { Installed } from "./provider.ts";
+import type { FileIdentity } from "#agent/files/atomic-write.ts";
+
+/** The provider's files as found. */
+export type Installed = Readonly<{
+  /**
+   * The bytes of the answer; undefined if there is no answer, empty if we must write the answer
+   * again.
+   */
+  answer: Buffer | undefined;
+  /**
+   * Why we cannot read the answer. `answer` is then undefined, but the kubelet might use the file.
+   */
+  unseen?: string;
+  identity: FileIdentity;
+  /** Why the kubelet cannot use the provider. */
+  unfit?: string;
+  /** The images for which the kubelet runs our script; empty if the kubelet cannot run it. */
+  rows: readonly string[];
+  /** The kubelet has run our script since this boot, so the kubelet's flags name the script. */
+  asked: boolean;
+}>;
 
 /** The content with its places; without a scope all of it is in config.json. */
 export function placed<C extends Content>(

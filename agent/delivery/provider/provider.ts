@@ -6,7 +6,7 @@
 import { dirname, join } from "node:path";
 import { nodeFiles, providerFiles, type ProviderScope } from "#contract/names.ts";
 import { replace, identify, overwrite, type FileIdentity } from "#agent/files/atomic-write.ts";
-import { emptyAnswer } from "./places.ts";
+import { emptyAnswer, type Installed } from "./places.ts";
 import { lstatSync } from "node:fs";
 import { judgeConfig } from "#pullsecret/provider.ts";
 import { describe, hasCode } from "#agent/files/errno.ts";
@@ -19,26 +19,6 @@ const { folder, script, config, answer } = providerFiles;
  * round. Later stamps need no round.
  */
 export const providerNames = [folder, script, config, answer];
-
-/** The provider's files as found. */
-export type Installed = Readonly<{
-  /**
-   * The bytes of the answer; undefined if there is no answer, empty if we must write the answer
-   * again.
-   */
-  answer: Buffer | undefined;
-  /**
-   * Why we cannot read the answer. `answer` is then undefined, but the kubelet might use the file.
-   */
-  unseen?: string;
-  identity: FileIdentity;
-  /** Why the kubelet cannot use the provider. */
-  unfit?: string;
-  /** The images for which the kubelet runs our script; empty if the kubelet cannot run it. */
-  rows: readonly string[];
-  /** The kubelet has run our script since this boot, so the kubelet's flags name the script. */
-  asked: boolean;
-}>;
 
 /** Replaces the answer, durably. `expected`: the answer as it was found. */
 export async function writeAnswer(
@@ -53,8 +33,8 @@ export async function writeAnswer(
   } catch (error) {
     // If the answer is on a separate mount, no file can be renamed to its path. An answer without
     // credentials is then written in place: otherwise the kubelet would use a withdrawn credential
-    // until the mount is removed. A pull that reads the file during this write might get only a part
-    // of the new bytes, and then no credential, as with the empty answer.
+    // until the mount is removed. A pull that reads the file during this write might get only a
+    // part of the new bytes, and then no credential, as with the empty answer.
     const isMount = hasCode(error, "EXDEV") || hasCode(error, "EBUSY");
     if (!isMount || !bytes.equals(emptyAnswer)) throw error;
     await overwrite(target, bytes, expected);

@@ -1,8 +1,8 @@
 /**
  * The key `former` of global-pull-secret: salted digests of values that were published from
  * additional sources and have left. A login tool or a nightly backup can put an older copy of
- * config.json back. With these digests an agent recognises our former credentials in it, also if the
- * node has no memory of them. Pure.
+ * config.json back. With these digests an agent recognises our former credentials in it, also if
+ * the node has no memory of them. Pure.
  */
 import { createHash } from "node:crypto";
 import { imagesOf } from "../registry/key.ts";

@@ -10,7 +10,7 @@ import type { Published } from "../delivery/mount.ts";
 import { answerFor, placed, unservable } from "../delivery/provider/places.ts";
 import type { Facts } from "../facts/facts.ts";
 import { isRunning, unitMissing, unitOf } from "../facts/kubelet-state.ts";
-import { activeOrder, orderKey } from "../facts/order.ts";
+import { activeOrder, failureKey } from "../facts/order.ts";
 import {
   type Answer,
   ask,
@@ -73,7 +73,7 @@ function restarting(facts: Facts, next: Resting, { content: back }: Resting): Jo
   return {
     ...kept,
     phase: "restarting",
-    order: orderKey(facts.order),
+    order: failureKey(next.content, facts.order),
     back,
     unit: name,
     old: { invocation, restarts },

@@ -27,6 +27,7 @@ import {
 
 const file = (text: string, mode = 0o600): File => ({ bytes: Buffer.from(text), mode });
 const damaged = fileWith(file('{"auths":{,}}'), "it is not JSON");
+const linked = { kind: "refused", why: "it has 2 hard links" } as const;
 const incomplete = { kind: "incomplete", why: "it does not exist" } as const;
 
 type Row = readonly [name: string, change: FactsChange, expected: string];
@@ -56,6 +57,11 @@ const rows: readonly Row[] = [
     "commit GPS226",
   ],
   ["takes the ordered content", {}, "commit GPS226"],
+  [
+    "takes no served content after it has answered an order without taking the content",
+    { order: "answered", contents: served },
+    "record GPS201",
+  ],
   ["waits for the whole Secret", { contents: incomplete }, "wait GPS202"],
   [
     "waits for the ordered content",
@@ -77,8 +83,28 @@ const rows: readonly Row[] = [
   ],
   [
     "refuses a file that it must not replace",
-    { journal: before, file: { kind: "refused", why: "it has 2 hard links" } },
+    { journal: before, file: linked },
     "wait GPS206 Refused",
+  ],
+  [
+    "refuses a release while it must not replace the file",
+    { journal: before, file: linked, contents: released },
+    "wait GPS206 Refused",
+  ],
+  [
+    "refuses a release in the middle of a change while it must not replace the file",
+    { journal: restarting, file: linked, contents: released },
+    "wait GPS206 Refused",
+  ],
+  [
+    "refuses a release without a journal while it must not replace the file",
+    { file: linked, contents: released },
+    "wait GPS206 Refused",
+  ],
+  [
+    "reports nothing about a file in the middle of a change, because the order might still succeed",
+    { journal: restarting, file: linked },
+    "wait GPS206",
   ],
   [
     "refuses another directory",

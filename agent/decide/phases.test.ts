@@ -1,6 +1,7 @@
 /** The table phase × process of the kubelet, cell by cell. */
 import assert from "node:assert/strict";
 import test from "node:test";
+import { keyOf, type Order } from "#contract/order.ts";
 import {
   ago,
   before,
@@ -15,6 +16,8 @@ import {
   renewed,
   restarting,
   reviving,
+  served,
+  seven,
   starting,
   stopped,
   unanswered,
@@ -103,6 +106,27 @@ test("H18: restores the former content after three failed attempts, spaced by th
   assert.deepEqual([content, phase], [restarting.back, "reviving"]);
   assert.ok(rolledBack.action === "commit" && "bytes" in rolledBack.commit.file);
   assert.match(rolledBack.commit.file.bytes.toString(), /team\.io.*dTpvbGQ=/);
+});
+
+test("H18: does not try the content again for an order that came during the change", () => {
+  const again = { ...seven, attempt: seven.attempt + 1 };
+  const unasked = keyOf({ ...seven, attempt: 0 });
+  for (const failed of [key, unasked]) {
+    const end = (order: Order) => journalOf(decide({ journal: { ...reviving, failed }, order }));
+    assert.equal(brief(decide({ journal: end(again), order: again })), "wait GPS218 Failed");
+    const other = { ...again, digest: "other" };
+    assert.deepEqual(end(other), { ...before, written: reviving.written, failed });
+    const later = { ...again, attempt: again.attempt + 1 };
+    assert.equal(decide({ journal: end(again), order: later }).action, "commit");
+  }
+});
+
+test("names the failed content although it was taken without an order", () => {
+  const step = decide({ journal: before, order: "none", contents: served });
+  assert.equal(step.action, "nothing");
+  const first = journalOf(decide({ order: "none", contents: served }));
+  assert.ok(first.phase === "restarting");
+  assert.equal(first.order, keyOf({ ...seven, attempt: 0 }));
 });
 
 test("H18: counts a request after which no process was started", () => {

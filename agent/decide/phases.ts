@@ -7,7 +7,7 @@
  * Only a process that died is a failed attempt, and if systemd starts it again, that start is the
  * next attempt.
  */
-import { belongsTo } from "#contract/order.ts";
+import { belongsTo, keyOf } from "#contract/order.ts";
 import { rereadSeconds, restartAttempts, slowSeconds, spacingSeconds } from "#contract/times.ts";
 import { rivalsIn } from "../delivery/config-json/rivals.ts";
 import { documentIn, overlay } from "../delivery/config-json/overlay.ts";
@@ -19,7 +19,7 @@ import {
   unitMissing,
   unitOf,
 } from "../facts/kubelet-state.ts";
-import { activeOrder, contentFor, orderKey } from "../facts/order.ts";
+import { activeOrder, contentFor, isFailureOf } from "../facts/order.ts";
 import {
   type Answer,
   ask,
@@ -89,7 +89,7 @@ function rested(facts: Facts, journal: Resting): Answer {
       : wait(codes.unsafe, soon, installed.unseen);
   const asked = activeOrder(order);
   if (asked === undefined || belongsTo(journal.content, asked)) return inForce(facts, journal);
-  if (journal.failed === orderKey(order)) return failed(asked.revision);
+  if (journal.failed === keyOf(asked)) return failed(asked.revision);
   const content = contentFor(order, contents);
   if (content !== undefined && facts.file.kind === "file")
     return change(facts, journal, facts.file, content);
@@ -285,8 +285,15 @@ function revive(facts: Facts, journal: Reviving, reason: string): Step {
   });
 }
 
-function revived(_facts: Facts, journal: Reviving): Step {
-  return record(codes.rolledBack, resting(journal, journal.failed), journal);
+/**
+ * Marks an order for the same content that came during the change as failed, too. Otherwise the
+ * node would at once try the content again.
+ */
+function revived({ order }: Facts, journal: Reviving): Step {
+  const asked = activeOrder(order);
+  const isAnswered = asked !== undefined && isFailureOf(journal.failed, asked);
+  const failed = isAnswered ? keyOf(asked) : journal.failed;
+  return record(codes.rolledBack, resting(journal, failed), journal);
 }
 
 /** Used for a unit without a start limit: systemd's default is five starts in 10 s. */

@@ -1,7 +1,7 @@
 /** The order of the node, and which contents belong to it. Pure. */
-import { belongsTo, type Order, keyOf } from "#contract/order.ts";
+import { belongsTo, keyOf, type Named, type Order } from "#contract/order.ts";
 import type { Seen } from "../api/api.ts";
-import type { Journal } from "../journal/journal.ts";
+import type { Content, Journal } from "../journal/journal.ts";
 import type { Contents } from "../delivery/contents.ts";
 import type { Published } from "../delivery/mount.ts";
 import type { OrderReading } from "./facts.ts";
@@ -26,10 +26,14 @@ export function activeOrder(order: OrderReading): Order | undefined {
   return typeof order === "string" ? undefined : order;
 }
 
-/** The key under which a failure is recorded; `served` without an order. */
-export function orderKey(reading: OrderReading): string {
-  const order = activeOrder(reading);
-  return order === undefined ? "served" : keyOf(order);
+/** The key under which a failure of this content is recorded. Attempt 0: taken without an order. */
+export function failureKey({ revision, digest }: Content, reading: OrderReading): string {
+  return keyOf({ revision, digest, attempt: activeOrder(reading)?.attempt ?? 0 });
+}
+
+/** Whether the key records a failure of this content, in any attempt. */
+export function isFailureOf(key: string, { revision, digest }: Named): boolean {
+  return key.startsWith(`${revision}/${digest}/`);
 }
 
 /**

@@ -20,7 +20,7 @@ export type ScriptedRestart = Readonly<{
   /** Milliseconds until the job is removed, or a promise for which the job waits. */
   takes?: number | Promise<void>;
   /** The state of the unit afterwards. */
-  after: "running" | "auto-restart" | "failed" | "inactive" | "unchanged";
+  after: "running" | "failed" | "inactive" | "unchanged";
   /** Whether the new process answers healthz; default: yes if it runs. */
   healthy?: boolean;
   /** If set, the fake only answers RestartUnit with this D-Bus error. */
@@ -32,7 +32,8 @@ export type ScriptedRestart = Readonly<{
 }>;
 
 export const comesBack: ScriptedRestart = { job: "done", after: "running" };
-export const crashes: ScriptedRestart = { job: "done", after: "auto-restart" };
+/** The unit's process dies, and systemd does not start the unit again. */
+export const crashes: ScriptedRestart = { job: "done", after: "failed" };
 
 /**
  * Every result that a job can have (org.freedesktop.systemd1(5), JobRemoved), and an unknown result
@@ -150,9 +151,10 @@ export class ScriptedSystemd implements AsyncDisposable {
     this.healthy = healthy;
   }
 
-  /** Lets the kubelet's process die, before systemd starts the unit again. */
-  died(): void {
-    [this.active, this.sub, this.result] = ["activating", "auto-restart", "exit-code"];
+  /** Lets the kubelet's process die. `isStarting`: systemd is about to start the unit again. */
+  died(isStarting = false): void {
+    [this.active, this.sub] = isStarting ? ["activating", "auto-restart"] : ["failed", "failed"];
+    this.result = "exit-code";
     this.mainPid = 0;
     this.changes += 1n;
   }
@@ -214,9 +216,8 @@ export class ScriptedSystemd implements AsyncDisposable {
     else if (now.after !== "unchanged") {
       this.invocation = randomBytes(16);
       this.died();
-      if (now.after !== "auto-restart")
-        [this.active, this.sub] = [now.after, now.after === "failed" ? "failed" : "dead"];
-      if (now.after === "inactive") this.result = "success";
+      if (now.after === "inactive")
+        [this.active, this.sub, this.result] = ["inactive", "dead", "success"];
     }
     if (now.job !== undefined) {
       // Sends the jobs of another unit first, because the agent must wait for its own job.

@@ -1,6 +1,6 @@
 /**
  * Finds the agent's next step: reads the node's files, calls `decide`, collects the facts that the
- * decision requests, and calls `decide` again. An idle agent asks only healthz.
+ * decision requests, and calls `decide` again. An idle agent asks neither systemd nor healthz.
  */
 import { join } from "node:path";
 import { nodeFiles, type ProviderScope } from "#contract/names.ts";
@@ -94,7 +94,6 @@ export class Observer {
 
   async #observe(): Promise<Facts> {
     const { config, history, acquire, seen } = this.#inputs;
-    this.#stopwatch.next();
     const alone = await acquire();
     const read: JournalReading = alone ? await this.#readings.journal() : { kind: "none" };
     // Another agent might have changed the node since this process read the journal.
@@ -117,7 +116,7 @@ export class Observer {
       leftovers:
         journal.kind === "none" && hasLeftovers(join(config.kubeletDirectory, nodeFiles.folder)),
       file,
-      unchangedFor: this.#stopwatch.unchangedFor("file", identityOf(file)),
+      unchangedFor: this.#stopwatch.unchangedFor(identityOf(file)),
       installed: await this.#readings.installed(),
       kubelet: undefined,
       writeIn: history.writeIn(),

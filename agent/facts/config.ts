@@ -62,7 +62,7 @@ const flags = {
   "restart-control-plane": {
     read: oneOf("Always", "Never"),
     standard: "Never",
-    what: "the same for a unit that contains a control plane",
+    what: "the same for a unit that has more than a kubelet, such as k3s",
   },
   // At most an hour. With a longer time, a rollout to a few nodes would take days.
   probation: {

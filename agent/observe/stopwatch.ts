@@ -2,9 +2,10 @@
 import { readFileSync } from "node:fs";
 import type { BootTime } from "../journal/journal.ts";
 
-/** Measures how long values stay the same. */
+/** Measures for how long a value stays the same. */
 export class Stopwatch {
-  readonly #seen = new Map<string, { value: string; since: number; noted: boolean }>();
+  #value: string | undefined;
+  #since = 0;
   readonly #clock: () => number;
 
   constructor(clock: () => number) {
@@ -15,24 +16,10 @@ export class Stopwatch {
    * Notes the present value. Returns for how many milliseconds it has been unchanged; 0 for
    * `undefined`.
    */
-  unchangedFor(name: string, value: string | undefined): number {
+  unchangedFor(value: string | undefined): number {
     const now = this.#clock();
-    const seen = this.#seen.get(name);
-    if (value === undefined) {
-      this.#seen.delete(name);
-      return 0;
-    }
-    const since = seen?.value === value ? seen.since : now;
-    this.#seen.set(name, { value, since, noted: true });
-    return now - since;
-  }
-
-  /** Begins a new round, and drops values that the last round did not note. */
-  next(): void {
-    for (const [name, seen] of this.#seen) {
-      if (!seen.noted) this.#seen.delete(name);
-      seen.noted = false;
-    }
+    if (value !== this.#value) [this.#value, this.#since] = [value, now];
+    return value === undefined ? 0 : now - this.#since;
   }
 }
 

@@ -56,7 +56,7 @@ export const flags = {
   "restart-control-plane": {
     read: oneOf("Always", "Never"),
     standard: "Never",
-    what: "whether to restart a kubelet that includes a control plane (k3s and others)",
+    what: "whether to restart a unit that has more than a kubelet (k3s, RKE2, k0s, MicroK8s)",
   },
   "kubelet-unit": {
     read: unit,

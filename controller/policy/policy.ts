@@ -49,7 +49,7 @@ export type PodPolicy = Readonly<{
 /** The agents' configuration. A change replaces the agents' pods. */
 export type AgentPolicy = Readonly<{
   delivery: DeliveryPolicy;
-  /** Whether to restart kubelets whose unit also runs a control plane. */
+  /** Whether to restart units that have more than a kubelet, such as those of k3s. */
   restartControlPlane: "Always" | "Never";
   /** `auto`: each agent finds the unit of its node. */
   kubeletUnit: string;

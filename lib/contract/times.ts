@@ -29,7 +29,7 @@ const spareSeconds = 60;
 
 /**
  * How many seconds a node usually needs from the order to its report, in every mode: a unit that
- * also contains a control plane is not restarted, so its kubelet rereads the file in mode Restart
+ * has more than a kubelet is not restarted, so its kubelet rereads the file in mode Restart
  * as well. A node that needs longer is silent: it gives its place back and delays no other node.
  * Its report counts whenever it comes.
  */

@@ -5,7 +5,8 @@ import type { Problem } from "../problems/problems.ts";
 /**
  * The limit in bytes: 480 KiB for all sources together, and 480 KiB for the result of their merge.
  * This result is the document and a list with the source of each registry. The controller's state
- * holds both in one Secret, and the API server stores at most 1 MiB in a Secret's values.
+ * holds both in one Secret, and global-pull-secret holds two results and 23 kB of digests. The API
+ * server stores at most 1 MiB in a Secret's values.
  */
 export const capacity = 480 * 1024;
 

@@ -35,7 +35,7 @@ export const catalogue = {
   ],
   unreadable: [
     "GPS207",
-    "the kubelet can read nothing from config.json",
+    "config.json is missing or cannot be read",
     "acted on if it stays like this for 2 s, in case another program is still writing it",
   ],
   fileFailed: ["GPS208", "a file operation failed", "tried again, at most every 30 s"],
@@ -63,21 +63,29 @@ export const catalogue = {
   kubeletFailed: [
     "GPS214",
     "the restarted kubelet failed",
-    "restarted again after the unit's start limit has passed",
+    "started again, by systemd or after the unit's start limit interval",
   ],
   onProbation: ["GPS215", "the new kubelet answers", "watched until the probation ends"],
-  notBack: ["GPS216", "the kubelet did not come back", "the previous config.json is restored"],
-  restored: ["GPS217", "the previous config.json is restored", "the kubelet is restarted"],
+  notBack: [
+    "GPS216",
+    "three attempts to restart the kubelet failed",
+    "the former content is restored",
+  ],
+  restored: ["GPS217", "the former content is restored", "the kubelet is started"],
   rolledBack: [
     "GPS218",
-    "rolled back: the kubelet failed with this revision and runs again with the previous config.json",
+    "rolled back: the kubelet failed with this revision and runs again with the former content",
     "not tried again for the same order; correct the Secret, or ask for a retry",
   ],
-  stillDown: ["GPS220", "the kubelet is still down with the previous config.json", "retrying"],
+  stillDown: [
+    "GPS220",
+    "the kubelet is still down with the former content",
+    "started again, in growing pauses",
+  ],
   kubeletSilent: [
     "GPS221",
     "the kubelet's healthz does not answer",
-    "no change starts until it does; check --healthz-port and --healthz-address, and that the kubelet's healthzPort is not 0",
+    "no change starts until it does; check --healthz-port and --healthz-address",
   ],
   otherJournal: [
     "GPS222",
@@ -86,10 +94,14 @@ export const catalogue = {
   ],
   journalUnreadable: [
     "GPS223",
-    "the journal is unreadable, so what the node had before is unknown",
+    "the journal is unreadable, so the entries that ours replaced are unknown",
     "kept in global-pull-secret/ until a credential leaves; entries with our credentials count as ours",
   ],
-  withdrawn: ["GPS224", "withdrawn: the node is as it was before", "nothing is left to do"],
+  withdrawn: [
+    "GPS224",
+    "withdrawn: config.json is as the other programs left it",
+    "our folder is removed",
+  ],
   drifted: ["GPS225", "our entries were changed by another program", "they are restored"],
   toBeWritten: ["GPS226", "the node's files are about to be written", "staged, read back, renamed"],
   stopped: ["GPS227", "stopped", "the next agent continues from the journal"],
@@ -123,7 +135,7 @@ export const catalogue = {
   restartRefused: [
     "GPS259",
     "systemd refuses to restart the kubelet",
-    "after three refusals the previous config.json is restored; allow root to restart the unit, or set spec.delivery.mode Reread",
+    "a kubelet that runs rereads config.json by itself; allow root to restart the unit, or set spec.delivery.mode Reread",
   ],
   journalVanished: [
     "GPS260",

@@ -29,6 +29,12 @@ const overlays: readonly (readonly [name: string, theirs: File, content: Content
       auths(at("z.io", "z"), at("a.io", "ours"), at("b.io", "b")),
     ],
     [
+      "B04: lays our https://index.docker.io/v1/ over others' docker.io",
+      file(auths(at("docker.io", "x"))),
+      contentWith(1, entry("https://index.docker.io/v1/", "ours")),
+      auths(at("https://index.docker.io/v1/", "ours")),
+    ],
+    [
       "leaves out an entry because of which the kubelet would ignore the file",
       file('{"auths":{"bad.io":{"auth":"!"}},"psFormat":1.0}'),
       ours,

@@ -9,71 +9,68 @@ const longer = (what: string) => `If this state lasts, ${what}`;
 const untouched = general.agent;
 
 export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, you: string]>> = {
-  GPS200: ["The agent watches the file and repairs it when another program changes it.", none],
-  GPS201: ["The agent waits until the controller asks the node to take a revision.", none],
+  GPS200: ["The agent watches the file, and repairs it.", none],
+  GPS201: ["The agent waits for an order of the controller.", none],
   GPS202: [
-    "The agent waits until the Secret is complete.",
+    "The agent waits for the whole Secret.",
     longer("read the log of the controller, and the Events of the agent's pod."),
   ],
   GPS203: [
-    "The agent waits until it has received the content of the order, or a newer order.",
+    "The agent waits for this content, or for a newer order.",
     longer("look for GPS263 in the agent's log."),
   ],
   GPS204: [
-    "The agent changes nothing until the Secret is correct.",
-    "Do not edit `global-pull-secret`. The controller writes the Secret again. If the controller does not, read its log.",
+    untouched,
+    "Do not edit `global-pull-secret`. The controller writes the Secret again. If it does not, read its log.",
   ],
-  GPS205: [
-    "The agent touches nothing until the other agent has ended.",
-    longer("find the second agent: `kubectl get pods -n kube-system -o wide`."),
-  ],
+  GPS205: [untouched, longer("find the second agent: `kubectl get pods -n kube-system -o wide`.")],
   GPS206: [
     untouched,
     "Read the detail in the message. Make `config.json` a regular file that is not a separate mount, and `pull-secret-provider` a directory that root can read.",
   ],
   GPS207: [
-    "The agent replaces the file if it stays unreadable for 2 s. Another program might still be writing the file.",
+    "The agent acts if this lasts for 2 s. Another program might still be writing the file. A missing file then counts as deleted by its owner. An unreadable file leads to GPS269.",
     longer("find the program that writes the file."),
   ],
   GPS208: [
     "The agent tries again, at most every 30 s.",
     longer("check the disk of the node: is it full, or read-only?"),
   ],
-  GPS209: ["The agent reads the file again and starts again.", none],
+  GPS209: ["The agent reads the file again.", none],
   GPS210: [
-    "The agent changes nothing and asks again, at most every 30 s.",
+    "The agent asks again, at most every 30 s.",
     longer("check systemd on the node. If the node has no systemd, set mode `Reread`."),
   ],
   GPS211: [untouched, "Set `--kubelet-unit` to the kubelet's unit."],
   GPS212: ["The agent restarts the kubelet.", none],
   GPS213: ["The agent waits for a new process that answers healthz.", none],
-  GPS214: ["The agent restarts the kubelet again after the unit's start limit has passed.", none],
+  GPS214: [
+    "Either systemd starts it again, or the agent after the unit's start limit interval.",
+    none,
+  ],
   GPS215: ["The agent watches the new kubelet for the probation (5 s by default).", none],
-  GPS216: ["The agent restores the previous `config.json`.", none],
-  GPS217: ["The agent restarts the kubelet with the previous file.", none],
+  GPS216: ["The agent restores the former content.", none],
+  GPS217: ["The agent starts the kubelet.", none],
   GPS218: [
-    "The agent has restored the previous `config.json`, and the kubelet runs with it. The agent reports Failed, and does not try the revision again for the same order.",
+    "The kubelet runs with the former content. The agent reports Failed, and does not try the revision again for the same order.",
     "Read the kubelet's log (`journalctl -u kubelet`). Correct the Secret or the node, then run `kubectl pull-secret retry`.",
   ],
   GPS220: [
-    "The agent keeps restarting the kubelet with the previous file.",
-    "Repair the kubelet. The kubelet does not start with the previous file either, so the cause is not the credential. Read `journalctl -u kubelet`.",
+    "The agent starts the kubelet again, in pauses that grow to 15 minutes.",
+    "Repair the kubelet. It does not start with the former content either, so the new credential is not the cause. Read `journalctl -u kubelet`.",
   ],
   GPS221: [
-    "The agent starts no change until healthz answers.",
-    "If the kubelet runs, check `--healthz-port` [and its annotation](../use/install.md#what-the-controllers-account-may-do), and that the kubelet's `healthzPort` is not 0.",
+    "The agent starts no change until healthz answers. If no process listens at the port, the node's Lease counts instead.",
+    "Check that the kubelet works, and `--healthz-port` [with its annotation](../use/install.md#what-the-controllers-account-may-do).",
   ],
-  GPS222: [
-    untouched,
-    "Deploy that version again, withdraw, and then change the version. An agent reads only journals of its own version.",
-  ],
+  GPS222: [untouched, "Deploy that version again, withdraw, and then change the version."],
   GPS223: [
-    "The agent keeps the file in `global-pull-secret/` until a credential leaves. Entries with a credential that we publish, or ever published, count as ours.",
-    "Check the disk of the node.",
+    "The agent keeps the file as `global-pull-secret/unreadable-…` until a credential leaves. Entries with a credential that we publish, or ever published, count as ours. All other entries count as those of other programs.",
+    "Check the disk of the node. Add entries that ours had replaced, if they are needed after a withdrawal.",
   ],
-  GPS224: ["The agent has restored the node's previous state.", none],
+  GPS224: ["The agent has removed our entries and its folder.", none],
   GPS225: [
-    "The agent restores our entries. The kubelet is not restarted.",
+    "The agent restores them without a kubelet restart.",
     longer("find the program that changes `config.json`."),
   ],
   GPS226: ["The agent stages the files, reads them back and renames them.", none],
@@ -86,23 +83,17 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
     untouched,
     "Set `--kubelet-unit` to the kubelet's unit, or set `spec.delivery.mode: Reread`, which needs no unit.",
   ],
-  GPS230: [
-    "The agent changes nothing until the unit runs.",
-    "Start the unit. If the kubelet has another unit, set `--kubelet-unit`.",
-  ],
+  GPS230: [untouched, "Start the unit. If the kubelet has another unit, set `--kubelet-unit`."],
   GPS231: [untouched, "Update systemd, or set `spec.delivery.mode: Reread`."],
   GPS235: [
     untouched,
     "Install the kubelet's flags, script and configuration as [docs/use/delivery-node.md](../use/delivery-node.md) shows.",
   ],
   GPS242: ["The agent checks the files every 30 s.", none],
-  GPS254: [
-    "The kubelet reads the file again within five minutes. The agent reports Proved after that.",
-    none,
-  ],
+  GPS254: ["The agent reports Proved after that.", none],
   GPS259: [
-    "After three refusals the agent restores the previous `config.json`.",
-    "Allow root to restart the unit (polkit, SELinux), or set `spec.delivery.mode: Reread`.",
+    "A kubelet that runs rereads `config.json` within five minutes. A kubelet that is dead gets another request; the third failed attempt restores the former content.",
+    "Allow root to restart the unit (SELinux, `RefuseManualStop`), or set `spec.delivery.mode: Reread`.",
   ],
   GPS260: [
     "The agent writes the journal again from memory.",
@@ -110,7 +101,7 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
   ],
   GPS261: [
     untouched,
-    "If any node has our credentials, [withdraw them](../use/configure.md#withdraw) first, because agents remove entries only from the directory of `--kubelet-directory`. Then set this flag to the kubelet's `--root-dir`. A withdrawal waits for this node, because our credentials might be in the other directory. If the node never had our credentials, leave the node out with `--agent-node-selector`.",
+    "If any node has our credentials, [withdraw them](../use/configure.md#withdraw) first, because agents remove entries only below `--kubelet-directory`. Then set this flag to the kubelet's `--root-dir`. A withdrawal waits for this node. If the node never had our credentials, leave the node out with `--agent-node-selector`.",
   ],
   GPS262: [
     untouched,
@@ -137,24 +128,24 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
     longer("check that the controller runs."),
   ],
   GPS267: [
-    "The agent reports the revision as proved once the kubelet has renewed its Lease.",
+    "The agent waits with its report Proved.",
     longer("read `journalctl -u kubelet`: the kubelet runs, but does not reach the API server."),
   ],
-  GPS268: ["The agent keeps the change, also when our entries are removed.", none],
+  GPS268: ["The agent keeps the change, also when our entries leave.", none],
   GPS269: [
-    "The agent keeps the bytes in `global-pull-secret/unreadable-…` beside the file, the last three, until a credential of ours leaves. It puts the last readable entries of all programs back.",
-    "Compare the kept bytes with `config.json`. If a program was adding an entry, let it add the entry again.",
+    "The agent keeps the bytes as `global-pull-secret/unreadable-…` beside the file: the last three, until a credential of ours leaves. It writes the last readable entries of all programs back.",
+    "Compare the kept bytes with `config.json`, and add what is missing.",
   ],
   GPS270: [
-    "The journal was lost, or another program restored an old copy of the file. The agent counts these entries as ours. It removes them when the published content does not have them.",
-    none,
+    "The journal was lost, or another program restored an old copy of the file. Credentials that we publish, or ever published, count as ours. They leave with the next change, or at once if the newest content lacks their registry.",
+    "If the node needs one of these credentials for itself, add it again under another user or token.",
   ],
   GPS271: [
-    "The agent waits, however long the kubelet needs, and reports the result then.",
+    "The agent waits, however long the kubelet needs. It does not restart a living process.",
     "Read `journalctl -u` with the name of the kubelet's unit.",
   ],
   GPS272: [
-    "The agent trusts no answer of that process. It restarts and rolls back nothing because of it.",
+    "No answer of that process counts. The agent starts no change until only root listens at the port, unless the kubelet renews the node's Lease. After a restart, the kubelet has to run for four minutes.",
     "Find the process with `ss -ltnp`, and end it.",
   ],
 };

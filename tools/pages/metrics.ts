@@ -1,13 +1,6 @@
 /** docs/reference/metrics.md: metrics and alerts. */
-import { waitReasons } from "#api/reasons.ts";
-import type { NodeState } from "#controller/status/gauges.ts";
 import { alerts } from "#tools/install/alerts.ts";
 import { table, type Row } from "./markdown.ts";
-
-const states: Readonly<Record<NodeState, string>> = {
-  Updated: "The agent reported that the revision is in force, or confirmed its removal.",
-  ...waitReasons,
-};
 
 /** The page of metrics, alerts and the dashboard. */
 export function metricsPage(): string {
@@ -47,12 +40,7 @@ ${table(
 
 ## Nodes by state
 
-\`nodes{state}\` counts each node once: it has the published revision, or it waits for the first reason that applies. The reasons are those of \`status.nodes.waiting\`. All states exist once the nodes have been read.
-
-${table(
-  ["state", "meaning"],
-  Object.entries(states).map(([state, meaning]): Row => [state, meaning]),
-)}
+\`nodes{state}\` counts each node once. \`Updated\`: the agent reported that the revision is in force, or confirmed its removal. Every other state is [the reason why the node waits](reasons.md#why-a-node-waits). All states exist once the nodes have been read.
 
 ## Lasting failures
 

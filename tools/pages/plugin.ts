@@ -53,21 +53,15 @@ export PATH="$PWD/dist:$PATH"
 kubectl pull-secret version
 \`\`\`
 
-To keep this setting, add the \`export\` line to your shell's profile, with the checkout's path in
-place of \`$PWD\`, or link to \`dist/kubectl-pull_secret\` from a folder of your \`PATH\`.
-
-\`dist/kubectl-pull_secret\` starts the bundle \`dist/kubectl-pull_secret.cjs\` with the Node that npm
-installed in the checkout.
-To use the plugin on another machine, copy the bundle there as \`kubectl-pull_secret\`. The
-bundle is one executable file and needs Node 22.19 or newer on the \`PATH\`, or Node 20 for commands on files alone.
+It starts the bundle \`dist/kubectl-pull_secret.cjs\` with the Node that npm installed in the
+checkout. On another machine, copy the bundle to \`kubectl-pull_secret\` on the \`PATH\`. It
+needs Node 22.19 or newer, or Node 20 for commands on files alone.
 A release has archives for Linux on amd64 and arm64 that bring their own Node, one archive for every
 machine with a Node, and a manifest for krew:
 \`kubectl krew install --manifest=pull-secret.yaml --archive=kubectl-pull_secret-VERSION-linux-amd64.tar.gz\`.
 
 Commands that reach a cluster use your kubeconfig and its rights. Commands that only show something
-need no right on Secrets: \`status\` and \`wait\` read GlobalPullSecret, and \`nodes\` lists pods and
-Events in kube-system, and reads Nodes if you have the right. \`wait\` also compares the Secrets' versions if you have the right to read them. \`wait\`
-succeeds only if a source has credentials. After you delete a Secret, use \`wait --deleted\`.
+need no right on Secrets.
 
 | Exit code | Meaning                                                      |
 | --------- | ------------------------------------------------------------ |
@@ -76,18 +70,16 @@ succeeds only if a source has credentials. After you delete a Secret, use \`wait
 | 2         | the command line is wrong, or a file cannot be read          |
 | 3         | not complete within \`--timeout\`                             |
 
-Only \`merge --show-credentials\` prints credentials. \`merge --output-file\` writes them to a file with
-mode 0600. \`withdraw\`, \`uninstall\`, \`remove\` of a Secret's last registry and \`fleet remove\` ask
-first, because they remove credentials from nodes. Without a terminal they need \`--yes\`. You can put
-flags before the command. Colours are for terminals only; \`NO_COLOR\` and \`TERM=dumb\` disable them.
+Only \`merge --show-credentials\` prints credentials. Commands that remove credentials from nodes
+ask first. You can put flags before the command. Colours are for terminals only; \`NO_COLOR\` and
+\`TERM=dumb\` disable them.
 
 With \`-o json\` or \`yaml\`, \`status\` prints the object as \`kubectl explain gps\` describes it, without
-managed fields. \`nodes\` prints a list of \`{node, pod, revision, ready, code, message, since}\`; unknown
-values are absent. \`check\` prints \`{accepted, problems, warnings, registries}\`. Problems and
+managed fields. Unknown values are absent. \`check\` prints \`{accepted, problems, warnings, registries}\`. Problems and
 warnings are lists of \`{code, source, path, message, next}\`. Registries is a list of
 \`{registry, answer, why}\`, of which the last two exist only with \`--login\`. \`explain\` of an object prints a
 list, and \`uninstall\` prints \`{deleted, kept}\`.
 
-\`check --login\` sends a credential only over TLS, and only to a registry that requests it. It sends
-nothing to the target of a redirect to another host. It uses plain HTTP only for loopback addresses.
+\`check --login\` sends a credential only to a registry that requests it, and nothing to the target
+of a redirect to another host.
 `;

@@ -23,7 +23,10 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
     untouched,
     "Do not edit `global-pull-secret`. The controller writes the Secret again. If it does not, read its log.",
   ],
-  GPS205: [untouched, longer("find the second agent: `kubectl get pods -n kube-system -o wide`.")],
+  GPS205: [
+    "The agent touches nothing until the other agent has ended.",
+    longer("find the second agent: `kubectl get pods -n kube-system -o wide`."),
+  ],
   GPS206: [
     untouched,
     "Read the detail in the message. Make `config.json` a regular file that is not a separate mount, and `pull-secret-provider` a directory that root can read.",
@@ -38,7 +41,7 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
   ],
   GPS209: ["The agent reads the file again.", none],
   GPS210: [
-    "The agent asks again, at most every 30 s.",
+    "The agent changes nothing and asks again, at most every 30 s.",
     longer("check systemd on the node. If the node has no systemd, set mode `Reread`."),
   ],
   GPS211: [untouched, "Set `--kubelet-unit` to the kubelet's unit."],

@@ -10,6 +10,7 @@ import { keepMemoryOutOfCores } from "#runtime/cores.ts";
 import { providerNames } from "./delivery/provider/provider.ts";
 import { describe } from "./files/errno.ts";
 import { askHealthz } from "./observe/kubelet.ts";
+import { whyElsewhere } from "./observe/identity.ts";
 import { openLog, Status, failureStep } from "./report/status.ts";
 import { Observer } from "./observer.ts";
 import { Lock } from "./report/lock.ts";
@@ -99,6 +100,7 @@ async function serve(config: Config): Promise<number> {
   const healthz = () => askHealthz(config.healthzPort, config.healthzAddress);
   const observer = new Observer({
     config,
+    elsewhere: whyElsewhere(config),
     systemd,
     healthz,
     acquire,

@@ -9,7 +9,7 @@ import { type Config, modeOf } from "./facts/config.ts";
 import { decide } from "./decide/decide.ts";
 import { policyFor } from "./systemd/distributions.ts";
 import type { Facts, Healthz, Observed } from "./facts/facts.ts";
-import { whyElsewhere, Readings } from "./observe/readings.ts";
+import { Readings } from "./observe/readings.ts";
 import { hasLeftovers } from "./journal/folder.ts";
 import { digestOf, type Journal, type JournalReading } from "./journal/journal.ts";
 import type { NodeFile } from "./delivery/config-json/config-json.ts";
@@ -24,6 +24,8 @@ import { auto } from "#contract/values.ts";
 
 export type Inputs = Readonly<{
   config: Config;
+  /** Why the mounted directory does not belong to this kubelet; undefined if it does. */
+  elsewhere: string | undefined;
   systemd: Systemd;
   healthz: () => Promise<Healthz>;
   /** When the node's Lease was last renewed, in milliseconds since 1970. */
@@ -93,7 +95,7 @@ export class Observer {
   }
 
   async #observe(): Promise<Facts> {
-    const { config, history, acquire, seen } = this.#inputs;
+    const { config, elsewhere, history, acquire, seen } = this.#inputs;
     const alone = await acquire();
     const read: JournalReading = alone ? await this.#readings.journal() : { kind: "none" };
     // Another agent might have changed the node since this process read the journal.
@@ -109,7 +111,7 @@ export class Observer {
       order: orderFor(seen().own, recorded),
       time: bootTime(),
       alone,
-      elsewhere: whyElsewhere(config),
+      elsewhere,
       contents: await this.#readings.contents(seen().secret, modeOf(config)),
       journal,
       vanished: journal !== read,

@@ -36,6 +36,7 @@ test("has defaults that match the DaemonSet's mounts", () => {
     kubeletDirectory: "/host/kubelet",
     systemdDirectory: "/host/systemd",
     credentialsDirectory: "/var/run/secrets/kubernetes.io/serviceaccount",
+    mountinfo: "/proc/self/mountinfo",
     apiHost: "fd00::1",
     apiPort: 443,
   });
@@ -45,10 +46,10 @@ test("reads every flag", () => {
   const argv =
     "--unit k3s.service --delivery CredentialProvider --scope Annotated --restart Never --restart-control-plane Always --probation 0s " +
     "--healthz-port 10250 --healthz-address 10.0.0.1 --secret-directory /s --kubelet-directory /k --systemd-directory /sd " +
-    "--credentials-directory /c";
+    "--credentials-directory /c --mountinfo /m";
   assert.equal(
     Object.values(configOf(...argv.split(" "))).join(" "),
-    "node1 u-1 k3s.service CredentialProvider Annotated Never Always 0 10250 10.0.0.1 /s /k /sd /c fd00::1 443",
+    "node1 u-1 k3s.service CredentialProvider Annotated Never Always 0 10250 10.0.0.1 /s /k /sd /c /m fd00::1 443",
   );
 });
 
@@ -125,5 +126,5 @@ test("reports all wrong flags at once", () =>
 test("lists every flag and variable once in the usage", () => {
   const names = [...usage().matchAll(/^ {2}(--[a-z-]+|[A-Z_]+) /gm)].map(([, name]) => name);
   assert.equal(new Set(names).size, names.length);
-  assert.equal(names.length, 16);
+  assert.equal(names.length, 17);
 });

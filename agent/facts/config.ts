@@ -8,9 +8,10 @@ import {
   scopes,
 } from "#contract/names.ts";
 import { usage as usageOf, type Table, type TableValues } from "#contract/table.ts";
-import { auto, directory, integer, ip, oneOf, text, unit, within } from "#contract/values.ts";
+import { auto, directory, file, integer, ip, oneOf, text, unit, within } from "#contract/values.ts";
 import { readFlags, type ParsedFlags } from "#contract/flags.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
+import { ownMounts } from "../files/mounts.ts";
 
 const asGiven = (text: string): string => text;
 
@@ -100,6 +101,11 @@ const flags = {
     standard: mountPaths.credentials,
     what: "where the agent's token and the API server's authority are mounted",
   },
+  mountinfo: {
+    read: file,
+    standard: ownMounts,
+    what: "the kernel's list of the container's mounts, to check whose directory is mounted",
+  },
 } as const satisfies Table;
 
 /** The text of `--help`. */
@@ -145,6 +151,7 @@ function toConfig(settings: TableValues<typeof flags>) {
     kubeletDirectory: settings["kubelet-directory"],
     systemdDirectory: settings["systemd-directory"],
     credentialsDirectory: settings["credentials-directory"],
+    mountinfo: settings.mountinfo,
     apiHost: settings[agentEnvironment.host],
     apiPort: settings[agentEnvironment.port],
   };

@@ -1,13 +1,5 @@
-/** Reads files on the node, with a size limit and without blocking, and finds their mounts. */
-import {
-  lstatSync,
-  closeSync,
-  constants,
-  fstatSync,
-  openSync,
-  readSync,
-  readFileSync,
-} from "node:fs";
+/** Reads files on the node, with a size limit and without blocking. */
+import { lstatSync, closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { type FileIdentity, identify } from "./atomic-write.ts";
 
 export type OwnFile =
@@ -76,43 +68,4 @@ export function readRegular(file: string, most: number, links: "follow" | "refus
   } finally {
     closeSync(descriptor);
   }
-}
-
-export type Mount = Readonly<{ point: string; options: readonly string[] }>;
-
-/** All mounts, in the order in which they were made. Throws if there is no /proc. */
-export function readMounts(): Mount[] {
-  return mountsIn(readFileSync("/proc/self/mountinfo", "utf8"));
-}
-
-/** The mounts in the text of a mountinfo file. Pure. */
-export function mountsIn(text: string): Mount[] {
-  return text
-    .trimEnd()
-    .split("\n")
-    .map((line) => line.split(" "))
-    .map(([, , , , point = "", options = ""]) => ({
-      point: unescaped(point),
-      options: options.split(","),
-    }));
-}
-
-/**
- * The mount that contains a path. If two mounts have the same mount point, the later mount counts.
- */
-export function mountOver(mounts: readonly Mount[], path: string): Mount | undefined {
-  const over = mounts.filter(({ point }) =>
-    `${path}/`.startsWith(point === "/" ? "/" : `${point}/`),
-  );
-  return over.reduce<Mount | undefined>(
-    (best, mount) => (best === undefined || mount.point.length >= best.point.length ? mount : best),
-    undefined,
-  );
-}
-
-/** The kernel writes spaces, tabs, line breaks and backslashes as octal numbers. */
-function unescaped(point: string): string {
-  return point.replace(/\\([0-7]{3})/g, (_, code: string) =>
-    String.fromCharCode(Number.parseInt(code, 8)),
-  );
 }

@@ -1,9 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { Cached, whyElsewhere } from "./readings.ts";
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
-import { temporary } from "#test/temporary.ts";
+import { Cached } from "./readings.ts";
 
 function cache() {
   const clock = { now: 0 };
@@ -59,19 +56,4 @@ test("caches nothing when reading fails", async () => {
     /EIO/,
   );
   assert.equal(await read("a"), 2);
-});
-
-test("recognizes another kubelet's directory, because our pod is missing there", (t) => {
-  const kubeletDirectory = temporary(t);
-  mkdirSync(join(kubeletDirectory, "pods", "ours"), { recursive: true });
-  mkdirSync(join(kubeletDirectory, "other"));
-  const rows = [
-    ["ours", undefined],
-    ["theirs", "pods/theirs does not exist"],
-    // A directory beside pods/ is not a pod.
-    ["other", "pods/other does not exist"],
-    // Without a uid, the agent cannot check the directory.
-    ["", undefined],
-  ] as const;
-  for (const [uid, why] of rows) assert.equal(whyElsewhere({ uid, kubeletDirectory }), why, uid);
 });

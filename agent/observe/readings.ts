@@ -23,7 +23,6 @@ import { providerNames, readInstalled } from "../delivery/provider/provider.ts";
 import { identify } from "../files/atomic-write.ts";
 import { readStore } from "../journal/store.ts";
 import { bootTime } from "./stopwatch.ts";
-import { existsSync } from "node:fs";
 
 type Known = Pick<Config, "secretDirectory" | "kubeletDirectory">;
 type Sources = Readonly<{
@@ -107,19 +106,6 @@ function identityOf(...files: readonly string[]): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-/**
- * Why the mounted directory is not the kubelet's; undefined if it is. The kubelet's root directory
- * contains a directory for each of its pods, so our pod's directory must be there. Without a uid,
- * the agent cannot check the directory.
- */
-export function whyElsewhere({
-  uid,
-  kubeletDirectory,
-}: Pick<Config, "uid" | "kubeletDirectory">): string | undefined {
-  if (uid === "" || existsSync(join(kubeletDirectory, "pods", uid))) return undefined;
-  return `pods/${uid} does not exist`;
 }
 
 /**

@@ -2,13 +2,13 @@
  * The bundled agent inside a real node of the test cluster, with the DaemonSet's flags and
  * environment, without capabilities, and with the node's own systemd and kubelet.
  */
-import { cpSync, existsSync, linkSync, mkdirSync } from "node:fs";
+import { cpSync, existsSync, linkSync, mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { until } from "../cluster/await.ts";
 import type { Node as ClusterNode } from "../cluster/node.ts";
 import type { Result } from "#contract/order.ts";
 import type { Cluster } from "../cluster/cluster.ts";
-import { NodeDirectory, withProbation } from "../harness/agent/agent.ts";
+import { mountsIn, NodeDirectory, podUid, withProbation } from "../harness/agent/agent.ts";
 import { agentBundle, environment, nodeFlags } from "../harness/agent/deployed.ts";
 
 /** The agent's folder below the node's root. Its files are the same inside and outside. */
@@ -44,6 +44,7 @@ export class Inside {
       cpSync(node, join(root, "node"));
     }
     const directory = new NodeDirectory(root, join(machine.rootfs, "var/lib/kubelet"));
+    writeFileSync(directory.mountinfo, mountsIn("/var/lib/kubelet"));
     return new Inside(machine, directory, registry.machine);
   }
 
@@ -84,10 +85,12 @@ export class Inside {
       kubelet: "/var/lib/kubelet",
       secret: `/${place}/secret`,
       systemd: elsewhere?.split("=")[1] ?? "/run/systemd",
+      mountinfo: `/${place}/mountinfo`,
     };
     const credentials = `/${place}/credentials`;
     const address = { KUBERNETES_SERVICE_HOST: api.host, KUBERNETES_SERVICE_PORT: `${api.port}` };
-    const variables = Object.entries({ ...environment, ...address, NODE_NAME: "node1" });
+    const own = { NODE_NAME: "node1", POD_UID: podUid };
+    const variables = Object.entries({ ...environment, ...address, ...own });
     await this.machine.exec([
       "systemd-run",
       "--quiet",
@@ -102,6 +105,7 @@ export class Inside {
       `--kubelet-directory=${mounts.kubelet}`,
       ...(elsewhere === undefined ? [`--systemd-directory=${mounts.systemd}`] : []),
       `--credentials-directory=${credentials}`,
+      `--mountinfo=${mounts.mountinfo}`,
       ...withProbation(3, flags),
     ]);
   }

@@ -4,7 +4,8 @@
  */
 import type { FileIdentity } from "#agent/files/atomic-write.ts";
 import { describe } from "#agent/files/errno.ts";
-import { mountOver, readMounts, readOwn } from "#agent/files/own-file.ts";
+import { mountOver, readMounts } from "#agent/files/mounts.ts";
+import { readOwn } from "#agent/files/own-file.ts";
 import type { File } from "#agent/journal/journal.ts";
 import { excess, mostBytes, readDocument } from "./document.ts";
 
@@ -43,7 +44,7 @@ function read(path: string): NodeFile {
     };
   if (ownFile.kind !== "file") return ownFile;
   // A rename over a mount point fails with EBUSY, for example with kind's extraMounts.
-  if (mountOver(readMounts(), path)?.point === path)
+  if (mountOver(readMounts([path]), path)?.point === path)
     return { kind: "refused", why: "it is a mount point, so no file can replace it" };
   const { identity, bytes, mode, owner } = ownFile;
   const much = excess(bytes);

@@ -19,6 +19,7 @@ import { answerOf } from "#pullsecret/provider.ts";
 import { hasAsked, installProvider } from "#test/faults/provider.ts";
 import { emptyAnswer } from "./places.ts";
 import { readInstalled, writeAnswer } from "./provider.ts";
+import { ownMounts } from "#agent/files/mounts.ts";
 import { makeFifo, needsFifo, needsProc } from "#agent/files/needs.fixture.ts";
 
 const { folder, script, config: configFile, answer, bin, configs } = providerFiles;
@@ -88,13 +89,13 @@ for (const [why, spoil, needs = false] of spoilt)
 
 /** Replaces the kernel's list of mounts: the node's root, and a mount at `point`. */
 function mounts(t: TestContext, point: string, options: string): void {
-  const read = readFileSync;
+  const list = join(temporary(t), "mountinfo");
   const line = `99 1 0:5 / ${point} ${options} - tmpfs tmpfs rw\n`;
-  const mocked = (...args: Parameters<typeof readFileSync>) =>
-    String(args[0]) === "/proc/self/mountinfo"
-      ? `1 0 8:1 / / rw - ext4 a rw\n${line}`
-      : read(...args);
-  const mock = t.mock.method(fs, "readFileSync", mocked);
+  writeFileSync(list, `1 0 8:1 / / rw - ext4 a rw\n${line}`);
+  const open = fs.openSync;
+  const mocked = (path: fs.PathLike, ...others: [fs.OpenMode, fs.Mode?]) =>
+    open(path === ownMounts ? list : path, ...others);
+  const mock = t.mock.method(fs, "openSync", mocked);
   syncBuiltinESMExports();
   t.after(() => {
     mock.mock.restore();

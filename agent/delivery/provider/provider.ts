@@ -10,7 +10,8 @@ import { emptyAnswer, type Installed } from "./places.ts";
 import { lstatSync } from "node:fs";
 import { judgeConfig } from "#pullsecret/provider.ts";
 import { describe, hasCode } from "#agent/files/errno.ts";
-import { mountOver, readMounts, readOwn } from "#agent/files/own-file.ts";
+import { mountOver, readMounts } from "#agent/files/mounts.ts";
+import { readOwn } from "#agent/files/own-file.ts";
 
 const { folder, script, config, answer } = providerFiles;
 /**
@@ -141,7 +142,7 @@ function readConfig(
   if (program.kind === "file" && (program.mode & executable) === 0)
     return `${script} is not executable`;
   // Our mount shows the node's mounts below it, with their options.
-  const mounts = readMounts();
+  const mounts = readMounts([bin, answer, nodeFiles.folder].map(under));
   const over = (name: string) => mountOver(mounts, under(name));
   if (over(bin)?.options.includes("noexec"))
     return `${bin} is on a file system that is mounted noexec`;

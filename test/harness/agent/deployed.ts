@@ -47,8 +47,8 @@ export async function agentBundle(): Promise<string> {
   return resolve((await bundles).find((path) => path.endsWith("/agent.cjs")) ?? "");
 }
 
-/** The directories of a node that the DaemonSet mounts. */
-type Mounts = Pick<NodeDirectory, "kubelet" | "secret" | "systemd">;
+/** The directories of a node that the DaemonSet mounts, and the list of these mounts. */
+type Mounts = Pick<NodeDirectory, "kubelet" | "secret" | "systemd" | "mountinfo">;
 
 /**
  * The agent's flags are written for the permission model of Node 24, the version in the image.
@@ -59,12 +59,13 @@ const isPermission = (flag: string) => /^--(?:permission|allow-)/.test(flag);
 const fitsPermissions = process.versions.node.startsWith("24.");
 
 /**
- * Node's flags in the DaemonSet, with the node's directories in place of the mount paths.
- * `credentials`: the directory with the agent's token.
+ * Node's flags in the DaemonSet, with the node's directories in place of the mount paths. The agent
+ * may also read the test's list of mounts. `credentials`: the directory with the agent's token.
  */
 export function nodeFlags(node: Mounts, credentials: string): string[] {
   const [, ...flags] = container?.command?.slice(0, -1) ?? [];
-  const acceptedFlags = flags.filter((flag) => fitsPermissions || !isPermission(flag));
+  const allFlags = [...flags, `--allow-fs-read=${node.mountinfo}`];
+  const acceptedFlags = allFlags.filter((flag) => fitsPermissions || !isPermission(flag));
   return acceptedFlags.map((flag) =>
     flag
       .replace(mountPaths.kubelet, node.kubelet)

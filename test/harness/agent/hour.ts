@@ -58,6 +58,7 @@ async function life(node: NodeDirectory, fake: FakeKubelet, end: number): Promis
   const leaseRenewed = async () => now();
   const observer = new Observer({
     ...hands,
+    elsewhere: undefined,
     leaseRenewed,
     healthz,
     acquire,

@@ -30,6 +30,19 @@ export function keeping(...texts: readonly string[]): string[] {
   ];
 }
 
+export const podUid = "3b2f6c1e-4e0e-4f86-9d6b-0a4a37b3b001";
+
+/** The kernel's list of mounts in a container of this pod, with the kubelet's directory at `kubelet`. */
+export function mountsIn(kubelet: string): string {
+  const source = "/var/lib/kubelet";
+  return [
+    `98 95 254:0 ${source} ${kubelet}`,
+    `99 97 254:0 ${source}/pods/${podUid}/containers/agent/1a2b3c4d /dev/termination-log`,
+  ]
+    .map((mount) => `${mount} rw,relatime - ext4 /dev/vda rw\n`)
+    .join("");
+}
+
 /**
  * A directory that looks to the agent like a node: kubelet directory and mounted Secret. Also what
  * the API server has: the Secret, and the node's NodePullSecret.
@@ -40,6 +53,8 @@ export class NodeDirectory implements Disposable {
   readonly secret: string;
   /** The folder of systemd's own socket. */
   readonly systemd: string;
+  /** The list of the agent's mounts. */
+  readonly mountinfo: string;
   readonly config: string;
   readonly folder: string;
   /** The default flags of agents on this node. */
@@ -63,9 +78,11 @@ export class NodeDirectory implements Disposable {
     this.kubelet = kubelet;
     this.secret = join(root, "secret");
     this.systemd = join(root, "systemd");
+    this.mountinfo = join(root, "mountinfo");
     this.config = join(kubelet, "config.json");
     this.folder = join(kubelet, "global-pull-secret");
     for (const directory of [kubelet, this.secret]) mkdirSync(directory, { recursive: true });
+    writeFileSync(this.mountinfo, mountsIn(kubelet));
   }
 
   /**

@@ -7,7 +7,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Result } from "#contract/order.ts";
 import { agentBundle, environment, nodeFlags, withoutCapabilities } from "./deployed.ts";
-import type { NodeDirectory } from "./node-directory.ts";
+import { type NodeDirectory, podUid } from "./node-directory.ts";
 import { inTime } from "./waiting.ts";
 
 export type AgentOptions = Readonly<{
@@ -68,6 +68,7 @@ export class AgentProcess implements AsyncDisposable {
       `--kubelet-directory=${node.kubelet}`,
       `--systemd-directory=${node.systemd}`,
       `--credentials-directory=${api.credentials}`,
+      `--mountinfo=${node.mountinfo}`,
       `--healthz-port=${options.healthzPort}`,
       ...withProbation(1, options.flags ?? node.flags),
     ];
@@ -75,7 +76,8 @@ export class AgentProcess implements AsyncDisposable {
     node.isFor(options.flags ?? node.flags);
     if (revision !== undefined) node.ask(revision, { ...(digest !== undefined && { digest }) });
     const address = { KUBERNETES_SERVICE_HOST: api.host, KUBERNETES_SERVICE_PORT: `${api.port}` };
-    const env = { ...process.env, ...environment, ...address, NODE_NAME: "node1" };
+    const own = { NODE_NAME: "node1", POD_UID: podUid };
+    const env = { ...process.env, ...environment, ...address, ...own };
     return new AgentProcess(spawn(command, args, { env, stdio: ["ignore", "pipe", "pipe"] }), node);
   }
 

@@ -4,7 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
-import { mountOver, mountsIn } from "./own-file.ts";
+import { temporary } from "#test/temporary.ts";
+import { mountOver, mountsIn, readMounts } from "./mounts.ts";
 
 const text = `21 1 8:1 / / rw,relatime - ext4 /dev/sda rw
 30 21 8:1 /lib /host/kubelet rw - ext4 /dev/sda rw
@@ -22,6 +23,20 @@ test("finds the nearest mount that contains a path, and compares whole names of 
     "ro",
     "noexec",
   ]);
+});
+
+test("reads only the mounts that contain the paths, from a list of any length up to 32 MiB", (t) => {
+  const list = join(temporary(t), "mountinfo");
+  const pod = (index: number) =>
+    `${index} 21 0:${index} / /host/kubelet/pods/é${index}/volumes/token rw - tmpfs tmpfs rw\n`;
+  const pods = Array.from({ length: 30_000 }, (_, index) => pod(index + 100)).join("");
+  writeFileSync(list, text + pods);
+  const points = (...paths: readonly string[]) => readMounts(paths, list).map(({ point }) => point);
+  assert.deepEqual(points("/with space"), ["/", "/with space"]);
+  const last = "/host/kubelet/pods/é30099/volumes/token";
+  assert.deepEqual(points(last, "/with space"), ["/", "/host/kubelet", "/with space", last]);
+  writeFileSync(list, Buffer.alloc(32 * 1024 * 1024 + 1, "\n"));
+  assert.throws(() => points("/"), /mountinfo has more than 33554432 bytes/);
 });
 
 test("refuses a config.json that is a separate mount, as with kind's extraMounts", (t) => {

@@ -2,22 +2,19 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import {
-  linkSync,
   mkdirSync,
   promises,
   readdirSync,
   readFileSync,
   rmSync,
   statSync,
-  symlinkSync,
   utimesSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { temporary } from "#test/temporary.ts";
-import { FileChanged, FileError, expect, identify, overwrite, replace } from "./atomic-write.ts";
-import { makeFifo, needsFifo } from "./needs.fixture.ts";
+import { FileChanged, expect, identify, replace } from "./atomic-write.ts";
 
 function place(t: TestContext) {
   const root = temporary(t);
@@ -82,54 +79,6 @@ test("syncs the staged bytes before the rename, and the directory after the rena
     [join(folder, "config.json.staged"), "old"],
     [root, "new"],
   ]);
-});
-
-test("overwrites a regular file in place, durably, with its mode", async (t) => {
-  const { target } = place(t);
-  for (const old of ["", "x", "longer than the new bytes"]) {
-    writeFileSync(target, old, { mode: 0o640 });
-    const { ino, mode } = statSync(target);
-    const synced = syncs(t, target);
-    await overwrite(target, bytes, identify(target));
-    assert.equal(readFileSync(target, "utf8"), "new");
-    assert.deepEqual([statSync(target).ino, statSync(target).mode], [ino, mode]);
-    assert.deepEqual(synced, [[target, "new"]]);
-    t.mock.restoreAll();
-  }
-});
-
-test("reports an overwritten file that does not contain the new bytes", async (t) => {
-  const { target } = place(t);
-  writeFileSync(target, "old");
-  const open = promises.open.bind(promises);
-  t.mock.method(promises, "open", async (...args: Parameters<typeof promises.open>) => {
-    const handle = await open(...args);
-    handle.writeFile = () => Promise.resolve();
-    return handle;
-  });
-  await assert.rejects(overwrite(target, bytes, identify(target)), FileError);
-});
-
-test("does not overwrite a link, a file with a second name, a FIFO, or a file that another program changed", async (t) => {
-  const { root, target } = place(t);
-  const other = join(root, "other");
-  const odd: readonly (readonly [prepare: () => void, why: RegExp | typeof FileChanged])[] = [
-    [() => symlinkSync(other, target), /ELOOP/],
-    [() => linkSync(other, target), /second name/],
-    ...(needsFifo ? [] : [[() => makeFifo(target), /ENXIO|regular/] as const]),
-    [() => writeFileSync(target, "new"), FileChanged],
-  ];
-  for (const [prepare, why] of odd) {
-    writeFileSync(other, "theirs");
-    rmSync(target, { force: true });
-    if (why === FileChanged) writeFileSync(target, "old one");
-    const before = identify(target);
-    prepare();
-    const expected = why === FileChanged ? before : identify(target);
-    await assert.rejects(overwrite(target, Buffer.from("ours"), expected), why);
-    assert.equal(readFileSync(other, "utf8"), "theirs");
-  }
-  assert.equal(readFileSync(target, "utf8"), "new");
 });
 
 test("notices a change of a file even if size, mode and modification time stay the same", (t) => {

@@ -86,29 +86,6 @@ function verify(file: string, bytes: Buffer): void {
 }
 
 /**
- * Overwrites a regular file in place, durably. This breaks the promise above: for a moment, a
- * reader finds no bytes or a part of them. So use it only for an answer without credentials, and
- * only if no file can be renamed to the target. Throws FileChanged like `replace`.
- */
-export async function overwrite(
-  target: string,
-  bytes: Buffer,
-  expected: FileIdentity,
-): Promise<void> {
-  expect(target, expected);
-  const { O_WRONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
-  await using handle = await promises.open(target, O_WRONLY | O_NOFOLLOW | O_NONBLOCK);
-  const stats = await handle.stat();
-  // The second name might be another program's file.
-  if (!stats.isFile() || stats.nlink > 1)
-    throw new FileError(`${target} is not a regular file, or it has a second name`);
-  await handle.truncate();
-  await handle.writeFile(bytes);
-  await handle.sync();
-  verify(target, bytes);
-}
-
-/**
  * `absent`, or inode, size, times, mode and links. Each change by another program changes one of
  * them.
  */

@@ -5,11 +5,11 @@
  */
 import { dirname, join } from "node:path";
 import { nodeFiles, providerFiles, type ProviderScope } from "#contract/names.ts";
-import { replace, identify, overwrite, type FileIdentity } from "#agent/files/atomic-write.ts";
-import { emptyAnswer, type Installed } from "./places.ts";
+import { replace, identify, type FileIdentity } from "#agent/files/atomic-write.ts";
+import type { Installed } from "./places.ts";
 import { lstatSync } from "node:fs";
 import { judgeConfig } from "#pullsecret/provider.ts";
-import { describe, hasCode } from "#agent/files/errno.ts";
+import { describe } from "#agent/files/errno.ts";
 import { mountOver, readMounts } from "#agent/files/mounts.ts";
 import { readOwn } from "#agent/files/own-file.ts";
 
@@ -29,17 +29,7 @@ export async function writeAnswer(
 ): Promise<void> {
   const target = join(directory, answer);
   const staging = join(directory, nodeFiles.folder);
-  try {
-    await replace({ target, folder: staging, bytes, mode: 0o600, expected });
-  } catch (error) {
-    // If the answer is on a separate mount, no file can be renamed to its path. An answer without
-    // credentials is then written in place: otherwise the kubelet would use a withdrawn credential
-    // until the mount is removed. A pull that reads the file during this write might get only a
-    // part of the new bytes, and then no credential, as with the empty answer.
-    const isMount = hasCode(error, "EXDEV") || hasCode(error, "EBUSY");
-    if (!isMount || !bytes.equals(emptyAnswer)) throw error;
-    await overwrite(target, bytes, expected);
-  }
+  await replace({ target, folder: staging, bytes, mode: 0o600, expected });
 }
 
 /** A Secret has at most 1 MiB, and in an answer each of its bytes can take six bytes (`\u0001`). */
@@ -85,7 +75,7 @@ function readAnswer(kubeletDirectory: string): Installed {
     };
   const { bytes, mode, identity } = reading;
   // If other users can read credentials in the answer, we must write the answer again.
-  const isFit = (mode & readableByOthers) === 0 || bytes.equals(emptyAnswer);
+  const isFit = (mode & readableByOthers) === 0;
   return { ...nothing, answer: isFit ? bytes : Buffer.alloc(0), identity };
 }
 

@@ -67,7 +67,7 @@ const unlessGeneral = (action: string, rule: string) => (action === rule ? undef
 /** The page has a section for each catalogue, and in it a section for each code. */
 export function errorsPage(): string {
   const parts = [
-    `# Every code\n\nAfter this page you know what a code means, what the product does by itself, and what you can do. The same code is in the Event, the condition, the log line and the node's report. \`…\` stands for a detail, which is never a credential; some messages add names of nodes, or quote the API server's answer. Each section begins with what the product does by itself; **By itself** names what a single code adds or changes. The text without a label is what you can do; if there is none, no action is needed. If you know a symptom but no code, begin with [troubleshooting](../use/troubleshoot.md).`,
+    `# Every code\n\nAfter this page you know what a code means, what the product does by itself, and what you can do. \`…\` stands for a detail, which is never a credential. Each section begins with what the product does by itself; **By itself** names what a single code adds or changes. The text without a label is what you can do; if there is none, no action is needed. If you know no code, begin with [troubleshooting](../use/troubleshoot.md).`,
     sections
       .map(({ title }) => `[${title}](#${title.toLowerCase().replace(" ", "-")})`)
       .join(" · "),

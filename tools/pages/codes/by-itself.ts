@@ -1,7 +1,6 @@
 /** The action that a program takes by itself, for each code that is not in agents.ts. */
 
 const lastGood = "The last accepted entries of this source stay in force.";
-const again = "The controller tries again in growing pauses.";
 
 /** Kind of code → the action that the page states once, for all codes of this kind. */
 export const general = {
@@ -9,11 +8,12 @@ export const general = {
   warning: "The source is used.",
   agent: "The agent changes nothing on this node and checks again.",
   controller:
-    "Nodes keep what they have. The last accepted entries of each source, and the last accepted policy, stay in force.",
+    "Nodes keep what they have. The last accepted entries of each source, and the last accepted policy, stay in force. What fails is tried again in growing pauses. No other node waits for a node with GPS334 to GPS337.",
   kubeconfig: "The kubeconfig is not used, and no connection is made.",
   fleet:
-    "Clusters keep what they have. Other clusters wait only for a cluster with GPS451, and during a halt (GPS441).",
-  tenant: "The existing copy stays. The program checks the object again when it changes.",
+    "Clusters keep what they have. What fails is tried again in growing pauses. Other clusters wait only for a cluster with GPS451, and during a halt (GPS441).",
+  tenant:
+    "The existing copy stays. The program checks the object again when it changes, and tries again in growing pauses.",
 } as const;
 
 /** Code → what the program does without a person. */
@@ -26,45 +26,37 @@ export const ofPrograms: Readonly<Record<string, string>> = {
     "The plugin makes the requested change. The controller compares it with the original later.",
   GPS304: "The controller does not touch that object, and checks again.",
   GPS305:
-    "The controller asks no further node, and new nodes get the revision that was served before. Nodes that are at work end their change. The halt ends with newer content, with a retry, or when enough silent nodes answer. Removals continue.",
+    "The controller asks no further node, and new nodes get the revision that was served before. The halt ends with newer content, with a retry, or when enough silent nodes answer. Removals continue.",
   GPS306: "The controller keeps waiting.",
   GPS307:
     "The controller has deleted its other objects. The node's NodePullSecret stays, and status names the node, until the Node or this object is deleted.",
   GPS308: "The controller publishes nothing new. The content in force stays.",
-  GPS309: "The controller reads the source again.",
   GPS310: "If the source was in force, its entries stay for the grace period and are then removed.",
   GPS311: "The controller notices a new right within a minute and a half.",
-  GPS312: "The controller reads the source again.",
   GPS313: "The source is left out; other sources stay in use.",
   GPS314: "Both sources are used.",
   GPS320: "The DaemonSet controller creates the pods again as soon as it is allowed to.",
-  GPS321: again,
   GPS322: "The controller accepts the changes and works with them.",
   GPS324:
     "Nodes remove the entries when they come back. The controller waits until the time in the message.",
-  GPS325: again,
   GPS327: "The rollout continues when another node can be served.",
   GPS328:
     "The node keeps its former content. It is asked again after a retry, or with newer content.",
-  GPS334:
-    "No other node waits for it. The controller asks the node as soon as its kubelet answers again.",
+  GPS334: "The controller asks the node as soon as its kubelet answers again.",
   GPS335:
-    "No other node waits for it, and its place is given to another node. Its answer counts whenever it comes. Too many silent nodes halt the rollout (GPS305).",
-  GPS336: "No other node waits for it. The kubelet keeps trying to start the agent.",
-  GPS337:
-    "No other node waits for it. The DaemonSet controller creates the pod as soon as it is allowed to.",
+    "Its place is given to another node. Its answer counts whenever it comes. Too many silent nodes halt the rollout (GPS305).",
+  GPS336: "The kubelet keeps trying to start the agent.",
+  GPS337: "The DaemonSet controller creates the pod as soon as it is allowed to.",
   GPS338: "The controller asks no node for a change until the policy exists. Removals continue.",
   GPS339:
     "Six contents are published at once, then one every ten minutes. Content that removes a registry does not wait.",
   GPS433: "Nothing is placed in a cluster.",
   GPS434: "The older object serves the cluster; this object does not touch the cluster.",
   GPS436: "The cluster is served as soon as its kubeconfig exists.",
-  GPS438: "The cluster is tried again in growing pauses.",
   GPS439: "The write is tried again after 5 s, then in pauses that grow to 90 s.",
   GPS440: "The difference is reported.",
   GPS441: "The rollout halts. Clusters keep what they have.",
   GPS442: "The clusters that are already served stay served.",
-  GPS443: "The controller reads them again.",
   GPS448: "The cluster is served as soon as its credential exists.",
   GPS453:
     "The controller counts this as a refusal of the content. [Enough refusals](../extend/fleet.md) halt the rollout.",
@@ -72,8 +64,6 @@ export const ofPrograms: Readonly<Record<string, string>> = {
   GPS456: "The cluster counts as Failed, and the next cluster is served.",
   GPS458: "Cluster API applies the Secret.",
   GPS460: "The cluster is tried again in pauses that grow to 30 s.",
-  GPS466: "The program tries again in growing pauses.",
-  GPS467: "The program tries again in growing pauses.",
   GPS475:
     "The controller counts this as a refusal of the content. [Enough refusals](../extend/fleet.md) halt the rollout.",
   GPS476: "The controller does not write to the cluster.",

@@ -52,7 +52,7 @@ Each program has its own PodMonitor and PrometheusRule, in its own namespace. Th
 
 The chart's value \`monitoring.enabled=true\` installs both objects, with each role for its program. With role Cluster, it also installs a metrics Service, and a Grafana dashboard as a ConfigMap with the label \`grafana_dashboard\`. With kustomize, [render them](../use/install.md#kustomize) for each role.
 
-Prometheus selects both objects **by labels**. kube-prometheus-stack selects only objects with the label \`release\` and the name of its own release, unless you changed this setting. Show the selectors of your Prometheus (\`{}\` selects all objects):
+Prometheus selects both objects **by labels**. By default, kube-prometheus-stack requires the label \`release\` with the name of its own release. Show the selectors of your Prometheus (\`{}\` selects all objects):
 
 \`\`\`sh
 kubectl get prometheus -A -o jsonpath='{range .items[*]}{.metadata.name}{" "}{.spec.podMonitorSelector}{" "}{.spec.ruleSelector}{"\\n"}{end}'
@@ -60,7 +60,7 @@ kubectl get prometheus -A -o jsonpath='{range .items[*]}{.metadata.name}{" "}{.s
 
 Set such a label with \`--set monitoring.labels.release=prometheus\`.
 
-To **check** that Prometheus has both objects, run these commands. After about a minute each command must print a line. Replace \`monitoring\` by the namespace of your Prometheus. If a command prints nothing, a label or a namespace is not selected. The selectors of namespaces are \`podMonitorNamespaceSelector\` and \`ruleNamespaceSelector\`.
+To **check** that Prometheus has both objects, run these commands. Replace \`monitoring\` by the namespace of your Prometheus. After about a minute each command must print a line. If not, a label or a namespace is not selected. The selectors of namespaces are \`podMonitorNamespaceSelector\` and \`ruleNamespaceSelector\`.
 
 \`\`\`sh
 PROMETHEUS=/api/v1/namespaces/monitoring/services/prometheus-operated:9090/proxy/api/v1
@@ -68,9 +68,9 @@ kubectl get --raw $PROMETHEUS/targets | grep -o 'podMonitor/[a-z0-9-]*/global-pu
 kubectl get --raw $PROMETHEUS/rules | grep -o '"GlobalPullSecret[A-Za-z]*"' | sort -u
 \`\`\`
 
-Evaluate the alerts **in each cluster**. They select the pods' namespace, not the cluster. In a central ruler the leader of one cluster would hide a missing leader of another cluster.
+Evaluate the alerts **in each cluster**: in a central ruler the leader of one cluster would hide a missing leader of another cluster.
 
-Each alert has a \`description\` with the command to run next, and a \`runbook_url\`, which leads to the page about the alert. Set the address where you serve these pages with \`monitoring.docs\`. Without an address, alerts have no \`runbook_url\`.
+Each alert has a \`description\` with the command to run next, and, if you set \`monitoring.docs\` to the address of these pages, a \`runbook_url\`.
 
 If your Prometheus has no operator, it finds the Service by its \`prometheus.io/scrape\` annotation. Copy \`spec.groups\` of the PrometheusRule into a rule file. The expressions need the label \`namespace\` with the pod's namespace on each series.
 

@@ -61,7 +61,7 @@ ${named("reason", reasons.newsReasons)}
 
 Each failure has a [metric](metrics.md#lasting-failures) and an Event: a Warning on
 \`additional-pull-secret\`, repeated every half hour ([why](../inside/decisions/lasting-failures.md)).
-An empty meaning is that of the condition's reason above.
+These Events have the name of the condition's reason above: ${sameNames()}. The others:
 
 ${lasting()}
 
@@ -99,13 +99,26 @@ ${byCondition([
 `;
 }
 
-/** A row for each Event of a lasting failure, with the condition that reports the failure. */
+const failures = Object.values(troubles);
+const isNamedAlike = ({ event, condition, reason }: (typeof failures)[number]): boolean =>
+  event === reason && condition !== undefined;
+
+/** The Events of lasting failures that the conditions' reasons explain. */
+function sameNames(): string {
+  return failures
+    .filter(isNamedAlike)
+    .map(({ event }) => event)
+    .join(", ");
+}
+
+/** A row for each other Event, with the condition that reports the failure. */
 function lasting(): string {
-  const rows = Object.values(troubles).map(({ event, condition, reason }): Row => {
-    const meaning =
-      event === reason && condition !== undefined ? "" : reasons.troubleReasons[event];
-    return [event, condition === undefined ? "" : `${condition}: ${reason}`, meaning];
-  });
+  const others = failures.filter((failure) => !isNamedAlike(failure));
+  const rows = others.map(({ event, condition, reason }): Row => [
+    event,
+    condition === undefined ? "" : `${condition}: ${reason}`,
+    reasons.troubleReasons[event],
+  ]);
   return table(["Event", "condition: reason", "meaning"], rows);
 }
 

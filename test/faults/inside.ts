@@ -22,6 +22,8 @@ export class Inside {
 
   /** The address of this machine that the node reaches. */
   readonly #host: string;
+  /** The length of the agents' log at the start of the present agent. */
+  #started = 0;
   /** The length of the agents' log up to the line that was seen last. */
   #seen = 0;
 
@@ -64,13 +66,10 @@ export class Inside {
     await until("the kubelet runs", async () => (await this.kubelet()).ActiveState === "active");
   }
 
-  /** The results of the jobs that the agents of this revision have requested, in order. */
-  async jobs(revision: number): Promise<string[]> {
-    await this.machine.exec(["journalctl", "--sync"]);
-    const lines = (await this.machine.journal("agent")).split("\n");
-    return lines
-      .filter((line) => line.includes(`"revision":${revision},`))
-      .flatMap((line) => /"msg":"job (.+)"/.exec(line)?.[1] ?? []);
+  /** The results of the jobs that the present agent has requested, in order. */
+  async jobs(): Promise<string[]> {
+    const log = (await this.#log()).slice(this.#started);
+    return Array.from(log.matchAll(/"msg":"job (.+)"/g), ([, result = ""]) => result);
   }
 
   /** Starts the agent as a transient unit. systemd does not restart the agent. */
@@ -79,7 +78,8 @@ export class Inside {
     this.node.ask(revision);
     const api = await this.node.connected(this.#host);
     cpSync(api.credentials, join(this.node.root, "credentials"), { recursive: true });
-    this.#seen = (await this.#log()).length;
+    this.#started = (await this.#log()).length;
+    this.#seen = this.#started;
     const elsewhere = flags.find((flag) => flag.startsWith("--systemd-directory="));
     const mounts = {
       kubelet: "/var/lib/kubelet",

@@ -1,8 +1,7 @@
 /**
  * The node that the tests of one file share, because a boot takes as long as most tests. Each test
  * begins with `fresh`, which removes everything that the previous test left or broke. Revision
- * numbers continue from test to test, because tests find the agent's actions by revision in the log
- * of the node's systemd.
+ * numbers continue from test to test, because the node's object has the reports of earlier tests.
  */
 import assert from "node:assert/strict";
 import { after, before } from "node:test";

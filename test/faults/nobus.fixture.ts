@@ -26,19 +26,19 @@ test("restarts, rolls back and withdraws without a D-Bus daemon, as on kind's no
   await inside.proves();
   const now = await inside.kubelet();
   assert.notEqual(now.InvocationID, old.InvocationID);
-  assert.deepEqual(await inside.jobs(revision), ["done"]);
+  assert.deepEqual(await inside.jobs(), ["done"]);
   withdraw();
   await inside.removes();
   assert.ok(!existsSync(inside.node.folder));
   assert.equal(inside.node.file, undefined);
-  assert.notEqual((await inside.kubelet()).InvocationID, now.InvocationID);
+  assert.equal((await inside.kubelet()).InvocationID, now.InvocationID);
   const again = await fresh();
   await inside.machine.breakKubelet(
     "[Service]\nRestart=no\nExecStartPre=/bin/sh -c 'test ! -e /var/lib/kubelet/config.json'\n",
   );
   await inside.start(again.revision);
   await inside.fails(180_000);
-  assert.deepEqual(await inside.jobs(again.revision), ["failed", "failed", "failed", "done"]);
+  assert.deepEqual(await inside.jobs(), ["failed", "failed", "failed", "done"]);
   assert.equal(inside.node.file, undefined);
 });
 
@@ -83,8 +83,8 @@ test("removes a credential even if the agent cannot reach systemd", async () => 
   await inside.kill("SIGTERM");
   withdraw();
   await inside.start(sharedNode().revision, nowhere);
-  await inside.shows("GPS254");
-  await until("the credential is gone", async () => inside.node.file === undefined);
+  await inside.removes();
+  assert.equal(inside.node.file, undefined);
   assert.equal((await inside.kubelet()).InvocationID, InvocationID);
 });
 

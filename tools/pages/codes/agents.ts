@@ -32,7 +32,7 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
     "Read the detail in the message. Make `config.json` a regular file that is not a separate mount, and `pull-secret-provider` a directory that root can read.",
   ],
   GPS207: [
-    "The agent acts if this lasts for 2 s. Another program might still be writing the file. A missing file then counts as deleted by its owner. An unreadable file leads to GPS269.",
+    "The agent acts if this lasts for 2 s. A missing file then counts as deleted by its owner. An unreadable file leads to GPS269.",
     longer("find the program that writes the file."),
   ],
   GPS208: [
@@ -68,7 +68,7 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
   ],
   GPS222: [untouched, "Deploy that version again, withdraw, and then change the version."],
   GPS223: [
-    "The agent keeps the file as `global-pull-secret/unreadable-…` until a credential leaves. Entries with a credential that we publish, or ever published, count as ours. All other entries count as those of other programs.",
+    "The agent keeps the file as `global-pull-secret/unreadable-…` until a credential leaves. Entries with a credential that we publish, or ever published, count as ours.",
     "Check the disk of the node. Add entries that ours had replaced, if they are needed after a withdrawal.",
   ],
   GPS224: ["The agent has removed our entries and its folder.", none],

@@ -11,7 +11,6 @@ import { usage as usageOf, type Table, type TableValues } from "#contract/table.
 import { auto, directory, file, integer, ip, oneOf, text, unit, within } from "#contract/values.ts";
 import { readFlags, type ParsedFlags } from "#contract/flags.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
-import { ownMounts } from "../files/mounts.ts";
 
 const asGiven = (text: string): string => text;
 
@@ -103,7 +102,7 @@ const flags = {
   },
   mountinfo: {
     read: file,
-    standard: ownMounts,
+    standard: "/proc/self/mountinfo",
     what: "the kernel's list of the container's mounts, to check whose directory is mounted",
   },
 } as const satisfies Table;

@@ -16,8 +16,8 @@ import { resourcesOf, type Agent, providerFlags } from "./agent.ts";
  * such as --optimize-for-size, because V8 would then reject Node.js's own code cache
  * (docs/inside/decisions/agent-cost.md). Node.js's permission model is a second barrier: the agent
  * can write only to the listed paths, and can neither start a process nor load native code. The
- * agent can read all of the kubelet's directory. It must open this directory to make a rename
- * durable, and Node.js allows a directory only with everything below it.
+ * agent can read all of the kubelet's directory that no volume covers. It must open this directory
+ * to make a rename durable, and Node.js allows a directory only with everything below it.
  */
 const nodeFlags = [
   "--max-old-space-size=32",
@@ -28,7 +28,8 @@ const nodeFlags = [
   `--allow-fs-read=${names.mountPaths.kubelet}/*`,
   `--allow-fs-read=${names.mountPaths.systemd}/private`,
   `--allow-fs-read=${names.mountPaths.credentials}/*`,
-  // `boot_id` identifies the boot. `mountinfo` shows whether config.json is itself a mount.
+  // `boot_id` identifies the boot. `mountinfo` shows whether config.json is itself a mount, and whose
+  // directory is mounted.
   "--allow-fs-read=/proc/sys/kernel/random/boot_id",
   "--allow-fs-read=/proc/self/mountinfo",
   // Who listens at the kubelet's healthz port.
@@ -43,6 +44,23 @@ const nodeFlags = [
   // The agent writes this file so that core dumps do not contain its memory.
   "--allow-fs-write=/proc/self/coredump_filter",
 ];
+
+/** The name of the volume that covers folders. */
+export const cover = "empty";
+
+/**
+ * Folders of the kubelet's directory that the agent does not need: other pods' volumes and tokens,
+ * the kubelet's keys, and the sockets of CSI drivers, device plugins and the kubelet. An empty volume
+ * covers each folder. Without CAP_SYS_ADMIN, the container cannot remove the volume.
+ */
+const coveredFolders = [
+  "pods",
+  "pki",
+  "plugins",
+  "plugins_registry",
+  "device-plugins",
+  "pod-resources",
+] as const;
 
 /**
  * Variables that make the C library return freed memory. They set one arena, separate pages for
@@ -98,6 +116,11 @@ export function container(agent: Agent): V1Container {
       // Without HostToContainer, the agent's copies of other pods' mounts would keep the mounted
       // devices busy.
       { name: "kubelet", mountPath: names.mountPaths.kubelet, mountPropagation: "HostToContainer" },
+      ...coveredFolders.map((folder) => ({
+        name: cover,
+        mountPath: `${names.mountPaths.kubelet}/${folder}`,
+        readOnly: true,
+      })),
       ...(asksSystemd(agent)
         ? [
             {
@@ -148,6 +171,7 @@ export function volumes(agent: Agent): V1Volume[] {
     { name: "global-pull-secret", secret },
     { name: "credentials", projected: credentials },
     { name: "kubelet", hostPath: { path: agent.kubeletDirectory, type } },
+    { name: cover, emptyDir: {} },
     ...(asksSystemd(agent) ? [{ name: "systemd", hostPath: { path: "/run/systemd", type } }] : []),
   ];
 }

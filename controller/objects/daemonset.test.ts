@@ -73,7 +73,7 @@ test("H11: gives ServiceAccount, Role and RoleBinding the promised name and link
 test("never mounts single files, because a mount keeps the old file when the file is replaced", () => {
   assert.deepEqual(
     pod?.volumes?.map(({ hostPath, name }) => hostPath?.type ?? name),
-    ["global-pull-secret", "credentials", "DirectoryOrCreate", "DirectoryOrCreate"],
+    ["global-pull-secret", "credentials", "DirectoryOrCreate", "empty", "DirectoryOrCreate"],
   );
   assert.ok(container?.volumeMounts?.every(({ subPath }) => subPath === undefined));
 });
@@ -226,7 +226,7 @@ test("gives agents that never restart a kubelet no access to systemd", () => {
   const mounts = podOf({ delivery: { mode: "Reread" } })?.containers[0]?.volumeMounts?.map(
     ({ name }) => name,
   );
-  assert.deepEqual(mounts, ["global-pull-secret", "credentials", "kubelet"]);
+  assert.ok(!mounts?.includes("systemd"));
 });
 
 test("relaxes AppArmor only if systemd's socket is mounted, and sets the installer's SELinux type", () => {
@@ -246,6 +246,22 @@ test("relaxes AppArmor only if systemd's socket is mounted, and sets the install
     pod: undefined,
     type: undefined,
   });
+});
+
+test("covers the folders with other programs' keys, volumes and sockets in every mode, after their parent", () => {
+  const folders = "pods,pki,plugins,plugins_registry,device-plugins,pod-resources".split(",");
+  const covers = folders.map((folder) => `/host/kubelet/${folder} true`);
+  for (const delivery of [{ mode: "Restart" }, { mode: "Reread" }, ...providers] as const) {
+    const { containers: [agent] = [], volumes = [] } = podOf({ delivery }) ?? {};
+    const volume = volumes.find(({ name }) => name === "empty");
+    assert.deepEqual(volume, { name: "empty", emptyDir: {} });
+    const below = agent?.volumeMounts?.filter(({ mountPath }) => mountPath.startsWith("/host/kub"));
+    assert.deepEqual(
+      below?.map(({ mountPath, readOnly }) => `${mountPath} ${readOnly}`),
+      ["/host/kubelet undefined", ...covers],
+      delivery.mode,
+    );
+  }
 });
 
 const providers = (["All", "Annotated"] as const).map(

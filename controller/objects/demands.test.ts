@@ -86,6 +86,17 @@ const refused: readonly (readonly [sentence: string, edit: Edit, field: string])
     "volumes[global-pull-secret]",
   ],
   [
+    "uncover the kubelet's keys",
+    (daemonSet) => {
+      const { volumeMounts = [] } = first(daemonSet);
+      volumeMounts.splice(
+        volumeMounts.findIndex(({ mountPath }) => mountPath.endsWith("/pki")),
+        1,
+      );
+    },
+    "volumeMounts",
+  ],
+  [
     "remove the token",
     (daemonSet) => (volume(daemonSet, "credentials").projected = { sources: [] }),
     "volumes[credentials]",

@@ -180,6 +180,11 @@ export const denied: Readonly<Record<string, Change>> = {
         delete mount.readOnly;
         delete mount.recursiveReadOnly;
       }),
+  "the kubelet's keys, which a volume covers": (spec) => {
+    const { volumeMounts = [] } = containerOf(spec);
+    const at = volumeMounts.findIndex(({ mountPath }) => mountPath === "/host/kubelet/pki");
+    volumeMounts.splice(at, 1);
+  },
   "another mount path": (spec) =>
     (containerOf(spec).volumeMounts ?? [])
       .filter(({ name }) => name === "credentials")

@@ -24,22 +24,31 @@ before(async () => {
 });
 after(() => cluster?.down());
 
+const covered = ["pods", "pki", "plugins", "plugins_registry", "device-plugins", "pod-resources"];
+
 /**
- * Lists the mounts of the host that are writable, and the files that the probe could really open
- * for writing.
+ * Lists the mounts of the host that are writable, the files that the probe could really open for
+ * writing, and what it sees or can rename of covered folders.
  */
 const probe = `
 const fs = require("fs");
 const mounts = fs.readFileSync("/proc/self/mountinfo", "utf8").trim().split("\\n")
   .map((line) => line.split(" ")).map(([, , , , point, options]) => ({ point, options: options.split(",") }));
-const ofHost = mounts.filter(({ point }) => point.startsWith("/host/") && !point.startsWith("/host/kubelet"));
+const covered = ${JSON.stringify(covered)}.map((folder) => "/host/kubelet/" + folder);
+const ofHost = mounts.filter(({ point }) =>
+  point.startsWith("/host/") && (covered.includes(point) || !point.startsWith("/host/kubelet")));
 const writable = ofHost.filter(({ options }) => !options.includes("ro")).map(({ point }) => point);
 const wrote = [];
 const tries = {
   "/host/systemd/gps-probe": "w", "/proc/sys/kernel/core_pattern": "r+", "/sys/kernel/uevent_helper": "r+",
 };
 for (const [path, flags] of Object.entries(tries)) try { fs.closeSync(fs.openSync(path, flags)); wrote.push(path); } catch {}
-console.log(JSON.stringify({ seen: ofHost.length, writable, wrote }));`;
+const uncovered = [];
+for (const path of covered) {
+  uncovered.push(...fs.readdirSync(path).map((name) => path + "/" + name));
+  try { fs.renameSync(path, path + ".moved"); uncovered.push(path); } catch {}
+}
+console.log(JSON.stringify({ seen: ofHost.length, writable, wrote, uncovered }));`;
 
 /** Runs the probe like this container, in a pod like the agent's. */
 async function probed(pod: V1Pod, container: V1Container): Promise<unknown> {
@@ -75,12 +84,14 @@ async function probed(pod: V1Pod, container: V1Container): Promise<unknown> {
   return JSON.parse(await cluster.kubectl("logs", name, "-n", names.namespace));
 }
 
-test("can write nothing of the host except the kubelet's directory", async () => {
+test("can write nothing of the host except the kubelet's directory, and see nothing of covered folders", async () => {
   const pod = (await agentOn(cluster, node)) as unknown as V1Pod;
   const [container, ...others] = pod.spec?.containers ?? [];
   assert.ok(container !== undefined && others.length === 0);
   assert.equal(pod.spec?.initContainers, undefined);
   const report = (await probed(pod, container)) as { seen: number };
-  assert.ok(report.seen > 0, "the probe sees no mount of the host");
-  assert.partialDeepStrictEqual(report, { writable: [], wrote: [] });
+  assert.ok(report.seen > covered.length, "the probe sees too few mounts of the host");
+  assert.partialDeepStrictEqual(report, { writable: [], wrote: [], uncovered: [] });
+  const uid = pod.metadata?.uid ?? "";
+  assert.ok((await node.exec(["ls", "/var/lib/kubelet/pods"])).includes(uid), "pods is empty");
 });

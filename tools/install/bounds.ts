@@ -8,6 +8,7 @@ import * as names from "#contract/names.ts";
 import { keysSet, unchanged } from "#contract/own-metadata.ts";
 import { globalSecret } from "#controller/objects/global-secret.ts";
 import { annotations } from "#controller/objects/annotations.ts";
+import { cover } from "#controller/objects/container.ts";
 import { restartedAt, role, roleBinding } from "#controller/objects/daemonset.ts";
 import { readState, stateSecret } from "#controller/objects/state.ts";
 import { flags } from "#controller/policy/flags.ts";
@@ -218,6 +219,11 @@ v in variables.oldSpec.?volumes.orValue([]))`,
       expression: `variables.containers.all(c, !has(c.volumeMounts) ||
   c.volumeMounts.all(m, m in variables.mounts[c.name] || ${before("volumeMounts", "m")}))`,
       message: "the mounts are not the agents'",
+    },
+    {
+      expression: `variables.containers.all(c, variables.mounts[?c.name].orValue([]).all(m,
+  m.name != '${cover}' || m in c.?volumeMounts.orValue([])))`,
+      message: "a folder of the kubelet's directory is not covered",
     },
     {
       expression: `variables.containers.all(c, !has(c.env) || c.env.all(e,

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import test from "node:test";
-import type { V1Container } from "@kubernetes/client-node";
+import type { V1Container, V1VolumeMount } from "@kubernetes/client-node";
 import { daemonSet, role } from "#controller/objects/daemonset.ts";
 import { allModes, deliveryOf, type DeliveryPolicy } from "#controller/policy/policy.ts";
 import { policyWith } from "#controller/policy/policy.fixture.ts";
@@ -49,22 +49,35 @@ const readOnly: Readonly<Record<string, string>> = {
   Disabled: "read-only, but not recursively",
 };
 
-test("SECURITY.md names the node's directories that each container mounts, and how, in every mode", () => {
+/** The paths of a cell. `/a/{b,c}` stands for /a/b and /a/c. */
+function pathsOf(cell: string): string[] {
+  const [parent = "", folders] = cell.replaceAll(/[`}]/g, "").split("{");
+  return folders?.split(",").map((folder) => parent + folder) ?? [parent];
+}
+
+test("SECURITY.md names the node's directories that each container mounts or covers, and how, in every mode", () => {
   const rows = table("mount of the node");
   for (const delivery of modes) {
     const { containers = [], volumes = [] } = podOf(delivery) ?? {};
-    const hostPath = (name: string) =>
-      volumes.find((volume) => volume.name === name)?.hostPath?.path;
+    const volumeOf = (mount: V1VolumeMount) => volumes.find(({ name }) => name === mount.name);
     const mounted = containers.flatMap(({ name, volumeMounts = [] }) =>
       volumeMounts.flatMap((mount) => {
-        const path = hostPath(mount.name);
         const how = mount.readOnly ? readOnly[mount.recursiveReadOnly ?? "Disabled"] : "writable";
-        return path === undefined ? [] : [`${path} ${name} ${how}`];
+        const { hostPath, emptyDir } = volumeOf(mount) ?? {};
+        if (hostPath) return `${hostPath.path} ${name} ${how}`;
+        // A cover is inside of another mount.
+        const outer = volumeMounts.find(({ mountPath }) =>
+          mount.mountPath.startsWith(`${mountPath}/`),
+        );
+        if (!emptyDir || !outer) return [];
+        const path = `${volumeOf(outer)?.hostPath?.path}${mount.mountPath.slice(outer.mountPath.length)}`;
+        const isReadOnly = mount.readOnly ? "read-only" : "writable";
+        return `${path} ${name} covered by an empty volume, ${isReadOnly}`;
       }),
     );
-    const named = rows.flatMap(([path = "", container = "", how = "", when = ""]) =>
+    const named = rows.flatMap(([cell = "", container = "", how = "", when = ""]) =>
       when.startsWith("every mode") || when.includes(delivery.mode)
-        ? [`${path} ${container} ${how}`.replaceAll("`", "")]
+        ? pathsOf(cell).map((path) => `${path} ${container} ${how}`.replaceAll("`", ""))
         : [],
     );
     assert.deepEqual(named.toSorted(), mounted.toSorted(), delivery.mode);

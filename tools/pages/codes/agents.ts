@@ -104,7 +104,7 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
   ],
   GPS261: [
     untouched,
-    "If any node has our credentials, [withdraw them](../use/configure.md#withdraw) first, because agents remove entries only below `--kubelet-directory`. Then set this flag to the kubelet's `--root-dir`. A withdrawal waits for this node. If the node never had our credentials, leave the node out with `--agent-node-selector`.",
+    "If any node has our credentials, [withdraw them](../use/configure.md#withdraw) first, because agents remove entries only below `--kubelet-directory`. Then set this flag to the kubelet's `--root-dir`; the message shows where the kubelet has its pods. A withdrawal waits for this node. If the node never had our credentials, leave the node out with `--agent-node-selector`.",
   ],
   GPS262: [
     untouched,

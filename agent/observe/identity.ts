@@ -1,8 +1,8 @@
 /**
- * Checks that the mounted directory is the root directory of the kubelet that started this container.
- * The kubelet mounts a file of each container, `pods/UID/containers/NAME/…` below its directory, as
- * /dev/termination-log. So the agent's own mounts show the directory, although an empty volume covers
- * `pods` in the container.
+ * Checks that the mounted directory is the root directory of the kubelet that started this
+ * container. The kubelet mounts a file of each container, `pods/UID/containers/NAME/…` below its
+ * directory, as /dev/termination-log. So the agent's own mounts show the directory, although an
+ * empty volume covers `pods` in the container.
  */
 import { lstatSync, readlinkSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -30,8 +30,8 @@ export function whyElsewhere({ mountinfo, ...place }: Place & Pick<Config, "moun
 }
 
 /**
- * Compares the mounts of the agent's pod. `link`: the target of `pods`, if `pods` is a symbolic link.
- * The agent cannot follow it, because the target is outside of the mounted directory. Pure.
+ * Compares the mounts of the agent's pod. `link`: the target of `pods`, if `pods` is a symbolic
+ * link. The agent cannot follow it, because the target is outside of the mounted directory. Pure.
  */
 export function whyOther(
   mounts: readonly Mount[],
@@ -45,7 +45,7 @@ export function whyOther(
   const [pods = "", file] = own.source.split(`/${uid}/containers/`);
   if (file === undefined) return `${ownFile} is not a file of pod ${uid}`;
   const expected = resolve(directory.source, link ?? "pods");
-  // One of the two paths begins at the node's root, the other one perhaps at a file system below it.
+  // One of the two paths begins at the node's root, the other one perhaps at a file system below.
   const isLinked = link !== undefined && (expected.endsWith(pods) || pods.endsWith(expected));
   // The node may have a separate mount at `pods`. The covering volume is a mount there as well.
   const places = [{ ...directory, source: expected }, ...at(join(kubeletDirectory, "pods"))];

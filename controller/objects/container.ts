@@ -28,8 +28,8 @@ const nodeFlags = [
   `--allow-fs-read=${names.mountPaths.kubelet}/*`,
   `--allow-fs-read=${names.mountPaths.systemd}/private`,
   `--allow-fs-read=${names.mountPaths.credentials}/*`,
-  // `boot_id` identifies the boot. `mountinfo` shows whether config.json is itself a mount, and whose
-  // directory is mounted.
+  // `boot_id` identifies the boot. `mountinfo` shows whether config.json is itself a mount, and
+  // whose directory is mounted.
   "--allow-fs-read=/proc/sys/kernel/random/boot_id",
   "--allow-fs-read=/proc/self/mountinfo",
   // Who listens at the kubelet's healthz port.
@@ -50,8 +50,8 @@ export const cover = "empty";
 
 /**
  * Folders of the kubelet's directory that the agent does not need: other pods' volumes and tokens,
- * the kubelet's keys, and the sockets of CSI drivers, device plugins and the kubelet. An empty volume
- * covers each folder. Without CAP_SYS_ADMIN, the container cannot remove the volume.
+ * the kubelet's keys, and the sockets of CSI drivers, device plugins and the kubelet. An empty
+ * volume covers each folder. Without CAP_SYS_ADMIN, the container cannot remove the volume.
  */
 const coveredFolders = [
   "pods",

@@ -32,7 +32,7 @@ export function keeping(...texts: readonly string[]): string[] {
 
 export const podUid = "3b2f6c1e-4e0e-4f86-9d6b-0a4a37b3b001";
 
-/** The kernel's list of mounts in a container of this pod, with the kubelet's directory at `kubelet`. */
+/** The kernel's list of mounts in a container of this pod. `kubelet`: the mounted directory. */
 export function mountsIn(kubelet: string): string {
   const source = "/var/lib/kubelet";
   return [

@@ -52,9 +52,10 @@ export async function saveJournal(
   former: Journal | undefined,
 ): Promise<void> {
   await makeFolder(folder);
+  if (dropsValues(former, journal)) dropUnreadable(folder);
   const bytes = await prepare(folder, journal);
   await replace({ target: join(folder, journalName), folder, bytes, mode: 0o600 });
-  tidyStore(folder, dropsValues(former, journal));
+  tidyStore(folder);
 }
 
 /** Journal and file of one commit. */
@@ -82,7 +83,9 @@ export async function commit(
   { journal, former, file, expected, unreadable }: Commit,
 ): Promise<void> {
   await makeFolder(folder);
-  if (unreadable !== undefined) await keepUnreadable(folder, unreadable);
+  // First, because a killed agent's successor no longer knows which values have left.
+  if (dropsValues(former, journal)) dropUnreadable(folder);
+  else if (unreadable !== undefined) await keepUnreadable(folder, unreadable);
   const bytes = await prepare(folder, journal);
   const paths = pathsIn(folder, target);
   try {
@@ -103,7 +106,7 @@ export async function commit(
   } finally {
     await finish(folder, paths);
   }
-  tidyStore(folder, dropsValues(former, journal));
+  tidyStore(folder);
 }
 
 function pathsIn(folder: string, target: string) {
@@ -140,7 +143,7 @@ export async function settleStore(target: string, folder: string): Promise<void>
     else discard(paths.journal);
   }
   sweep(folder);
-  tidyStore(folder, false);
+  tidyStore(folder);
 }
 
 /** Moves an unreadable journal out of the way, to the other files that nobody could read. */
@@ -178,11 +181,14 @@ async function prepare(folder: string, journal: Journal): Promise<Buffer> {
   return bytes;
 }
 
-/** `leaves`: a value of ours leaves, which the unreadable files might contain. */
-function tidyStore(folder: string, leaves: boolean): void {
+/** A value of ours leaves, which the unreadable files might contain. */
+function dropUnreadable(folder: string): void {
+  sweep(folder, (name) => name.startsWith(unreadablePrefix));
+}
+
+function tidyStore(folder: string): void {
   const journal = open(join(folder, journalName));
   sweep(folder, (name) => name.startsWith(theirsPrefix) && !mentions(journal, name));
-  if (leaves) sweep(folder, (name) => name.startsWith(unreadablePrefix));
 }
 
 function mentions(journal: Buffer | undefined, name: string): boolean {

@@ -198,6 +198,14 @@ test("repairs a drift without a restart, after a pause if it comes again and aga
   assert.equal(brief(decide({ ...drifted, writeIn: 700 })), "wait GPS225");
 });
 
+test("records that the file was removed before it may write, because a new file does not show that", () => {
+  const removed = { journal: idle, file: fileWith({ absent: true }), writeIn: 700 };
+  const step = decide(removed);
+  assert.equal(brief(step), "record GPS268");
+  assert.deepEqual(journalOf(step), { ...idle, theirs: { absent: true } });
+  assert.equal(brief(decide({ ...removed, journal: journalOf(step) })), "wait GPS225");
+});
+
 test("records what another program wrote, and does not write the file", () => {
   const step = decide({
     journal: idle,

@@ -111,7 +111,11 @@ export function fileStep(facts: Facts, journal: Journal, next: Journal): Step | 
     return next === journal ? undefined : record(codes.learned, next, journal);
   const isDrift = next.content === journal.content;
   const code = isDrift ? codes.drifted : codes.toBeWritten;
-  if (isDrift && writeIn > 0) return wait(code, writeIn);
+  if (isDrift && writeIn > 0) {
+    // A removed file takes with it what ours hides. A new file would not show that.
+    const isNews = "absent" in file.file && next !== journal;
+    return isNews ? record(codes.learned, next, journal) : wait(code, writeIn);
+  }
   const much = excessOf(target);
   if (much !== undefined) return wait(codes.unsafe, soon, `it would have ${much}`);
   const written = { ...next, written: writtenFor(facts, file.file, target, next) };

@@ -95,11 +95,14 @@ const lessons: readonly (readonly [name: string, present: string, theirs: string
 
 for (const [name, present, expected] of lessons)
   test(`from another program's write, ${name}`, () => {
-    assert.equal(textOf(learn(theirs, ours, file(present), isOurs)), expected);
+    const learned = learn(theirs, ours, file(present), isOurs);
+    assert.equal(textOf(learned), expected);
+    assert.equal(learn(learned, ours, file(present), isOurs), learned, "there is nothing more");
   });
 
 test("learns that the file was removed, and a new mode", () => {
   assert.equal(learn(theirs, ours, absent, isOurs), absent);
+  assert.equal(learn(absent, ours, { absent: true }, isOurs), absent);
   assert.equal(modeOf(learn(theirs, ours, file(both, 0o640), isOurs)), 0o640);
 });
 

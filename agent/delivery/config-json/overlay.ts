@@ -84,7 +84,7 @@ export type IsOurs = (key: string, value: RawJson) => boolean;
 export function learn(theirs: File, ours: Content, present: File, isOurs: IsOurs): File {
   const base = overlay(theirs, ours);
   if (isSameFile(base, present)) return theirs;
-  if ("absent" in present) return present;
+  if ("absent" in present) return "absent" in theirs ? theirs : present;
   const is = documentIn(present);
   if (is === undefined) return isNothing(ours) ? present : theirs;
   const [was, old] = [documentIn(base) ?? emptyDocument, documentIn(theirs) ?? emptyDocument];
@@ -100,8 +100,8 @@ export function learn(theirs: File, ours: Content, present: File, isOurs: IsOurs
   }
   const mode = present.mode === before ? theirs.mode : present.mode;
   const isSame = areEquivalent(document, old);
-  const bytes = isSame ? theirs.bytes : bytesOf(document, is, present.bytes);
-  return { bytes, mode };
+  if (isSame && mode === theirs.mode) return theirs;
+  return { bytes: isSame ? theirs.bytes : bytesOf(document, is, present.bytes), mode };
 }
 
 function bytesOf(document: NodeDocument, present: NodeDocument, bytes: Buffer): Buffer {

@@ -199,6 +199,21 @@ test("reports the proof at once if the kubelet was started after the write", () 
   assert.equal(brief(decide({ journal: rebooted, unit })), "nothing GPS200 Proved");
 });
 
+test("joins again if its content was only found in its files, unless it failed with the served one", () => {
+  const content = { ...idle.content, revision: 0, digest: "" };
+  const found = { ...idle, content };
+  const rotated = { ...found, content: { ...content, entries: before.content.entries } };
+  const joining = { order: "none", contents: served } as const;
+  assert.equal(brief(decide({ ...joining, journal: rotated })), "commit GPS226");
+  assert.equal(journalOf(decide({ ...joining, journal: found })).content.revision, 7);
+  const others: readonly FactsChange[] = [
+    { ...joining, journal: { ...rotated, failed: keyOf({ ...seven, attempt: 0 }) } },
+    { ...joining, order: "answered", journal: rotated },
+    { order: "none", journal: rotated },
+  ];
+  for (const change of others) assert.equal(brief(decide(change)), "nothing GPS201");
+});
+
 test("reports a failed order until a new attempt is ordered", () => {
   const journal = { ...before, failed: key };
   assert.equal(brief(decide({ journal })), `wait ${codes.rolledBack} Failed`);

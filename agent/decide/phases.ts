@@ -35,6 +35,8 @@ import {
 } from "../facts/step.ts";
 import {
   type BootTime,
+  type Content,
+  isNothing,
   type Journal,
   never,
   resting,
@@ -88,14 +90,22 @@ function rested(facts: Facts, journal: Resting): Answer {
       ? atOnce({ action: "leave", code: codes.withdrawn })
       : wait(codes.unsafe, soon, installed.unseen);
   const asked = activeOrder(order);
-  if (asked === undefined || belongsTo(journal.content, asked)) return inForce(facts, journal);
-  if (journal.failed === keyOf(asked)) return failed(asked.revision);
+  if (asked !== undefined && belongsTo(journal.content, asked)) return inForce(facts, journal);
+  if (asked !== undefined && journal.failed === keyOf(asked)) return failed(asked.revision);
   const content = contentFor(order, contents);
-  if (content !== undefined && facts.file.kind === "file")
-    return change(facts, journal, facts.file, content);
+  const isTaken = content !== undefined && (asked !== undefined || joinsAgain(journal, content));
+  if (isTaken && facts.file.kind === "file") return change(facts, journal, facts.file, content);
   // The node keeps its content while the ordered content is not in the Secret.
-  if (journal.content.revision > 0) return inForce(facts, journal);
+  if (asked === undefined || journal.content.revision > 0) return inForce(facts, journal);
   return whyNoContent(facts) ?? wait(codes.otherRevision, soon);
+}
+
+/**
+ * Without an order: whether the node takes the served content, because its own was only found in
+ * its files and belongs to no revision.
+ */
+function joinsAgain({ content, failed: key }: Resting, served: Content): boolean {
+  return content.revision === 0 && !isNothing(content) && !isFailureOf(key, served);
 }
 
 function failed(revision: number): Step {

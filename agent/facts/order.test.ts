@@ -27,6 +27,12 @@ const rows = [
   ["asked for what it has", object, idle, seven],
   ["answered", { ...object, report: failed }, idle, "none"],
   ["answered, without a journal", { ...object, report: failed }, undefined, "answered"],
+  [
+    "answered, and what it has belongs to no revision",
+    { ...object, report: failed },
+    firstJournal(theirs),
+    "answered",
+  ],
   ["proved", { ...object, report: proved }, idle, "none"],
   ["proved, and then lost", { ...object, report: proved }, undefined, seven],
   ["an earlier attempt is answered", { ...object, report: { ...failed, attempt: 1 } }, idle, seven],

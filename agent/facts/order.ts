@@ -17,7 +17,7 @@ export function orderFor(own: Seen["own"], journal: Journal | undefined): OrderR
   const revision = journal?.content.revision ?? 0;
   const isLost = report?.result === "Proved" && revision < order.revision;
   const isAnswered = report?.attempt === order.attempt && !isLost;
-  if (isAnswered && journal === undefined) return "answered";
+  if (isAnswered && revision === 0) return "answered";
   return isAnswered || order.revision < revision ? "none" : order;
 }
 

@@ -107,6 +107,7 @@ async function serve(config: Config): Promise<number> {
     seen: api.seen,
     now: Date.now,
     clock,
+    bootTime,
     history,
     leaseRenewed: api.leaseRenewed,
   });

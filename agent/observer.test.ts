@@ -14,7 +14,7 @@ import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { providerFiles } from "#contract/names.ts";
 import { encode } from "#test/harness/agent/mounted.ts";
-import { NodeDirectory } from "../test/harness/agent/node-directory.ts";
+import { keeping, NodeDirectory } from "../test/harness/agent/node-directory.ts";
 import type { Seen } from "./api/api.ts";
 import { act } from "./execute.ts";
 import { parseConfig } from "./facts/config.ts";
@@ -73,7 +73,8 @@ class Place {
     const healthz = () => this.#healthz();
     const seen = (): Seen => (this.hasSecret ? node.seen() : { ...node.seen(), secret: "unknown" });
     const leaseRenewed = () => Promise.resolve(undefined);
-    const inputs = { ...this.#effects, leaseRenewed, healthz, acquire, seen, now: clock, clock };
+    const time = { now: Date.now, clock, bootTime };
+    const inputs = { ...this.#effects, ...time, leaseRenewed, healthz, acquire, seen };
     this.#observing = () => new Observer({ ...inputs, elsewhere: this.elsewhere });
     this.#observer = this.#observing();
     const open = t.mock.method(fs, "openSync");
@@ -110,6 +111,7 @@ class Place {
   async acts(): Promise<Step> {
     const step = await this.observe();
     await act(step, this.#effects);
+    this.#observer.acted(step);
     return step;
   }
 
@@ -251,6 +253,38 @@ test(
     node.ask(2);
     assert.equal((await place.rests()).code, "GPS224");
     assert.equal(node.file, theirs);
+  },
+);
+
+test(
+  "writes the journal of its last step again if the folder is deleted before the next round",
+  { skip },
+  async (t) => {
+    const place = new Place(t);
+    const { node } = place;
+    const theirs = '{"auths":{"a.io":{"auth":"dTp0aGVpcnM="}}}';
+    writeFileSync(node.config, theirs, { mode: 0o600 });
+    assert.equal((await place.acts()).action, "commit");
+    rmSync(node.folder, { recursive: true });
+    assert.equal((await place.acts()).code, "GPS260");
+    assert.deepEqual(node.kept, keeping(theirs));
+  },
+);
+
+test(
+  "asks the kubelet again while it waits for it, but reads no file again",
+  { skip },
+  async (t) => {
+    const place = new Place(t);
+    place.healthy = false;
+    await place.observe();
+    for (let rounds = 0; rounds < 3; rounds += 1) {
+      assert.equal((await place.observe()).code, "GPS221");
+      assert.deepEqual(
+        place.asked.toSorted(),
+        rounds < 1 ? ["healthz", "read", "unit", "unit"] : ["healthz", "unit", "unit"],
+      );
+    }
   },
 );
 

@@ -4,14 +4,14 @@
  */
 import { join } from "node:path";
 import { nodeFiles, type ProviderScope } from "#contract/names.ts";
-import { bootTime, type History, Stopwatch } from "./observe/stopwatch.ts";
+import { type History, Stopwatch } from "./observe/stopwatch.ts";
 import { type Config, modeOf } from "./facts/config.ts";
 import { decide } from "./decide/decide.ts";
 import { policyFor } from "./systemd/distributions.ts";
 import type { Facts, Healthz, Observed } from "./facts/facts.ts";
 import { Readings } from "./observe/readings.ts";
 import { hasLeftovers } from "./journal/folder.ts";
-import { digestOf, type Journal, type JournalReading } from "./journal/journal.ts";
+import { type BootTime, digestOf, type Journal, type JournalReading } from "./journal/journal.ts";
 import type { NodeFile } from "./delivery/config-json/config-json.ts";
 import type { Seen } from "./api/api.ts";
 import { orderFor } from "./facts/order.ts";
@@ -37,6 +37,8 @@ export type Inputs = Readonly<{
   now: () => number;
   /** Milliseconds that never jump. */
   clock: () => number;
+  /** The time that the kubelet and systemd use, too. */
+  bootTime: () => BootTime;
   history: History;
 }>;
 
@@ -73,9 +75,13 @@ export class Observer {
     this.#isUnsaved = true;
   }
 
-  /** The step was executed. If it saved a journal, the disk has the journal again. */
-  acted({ action }: Step): void {
-    if (action === "record" || action === "commit") this.#isUnsaved = false;
+  /** The step was executed. If it saved a journal, the disk has that journal. */
+  acted(step: Step): void {
+    const isSaved = step.action === "record" || step.action === "commit";
+    if (!isSaved) return;
+    const { journal } = step.action === "commit" ? step.commit : step;
+    this.#journal = { kind: "journal", journal };
+    this.#isUnsaved = false;
   }
 
   /** The unit of this node's kubelet; undefined if it is not known. */
@@ -95,7 +101,7 @@ export class Observer {
   }
 
   async #observe(): Promise<Facts> {
-    const { config, elsewhere, history, acquire, seen } = this.#inputs;
+    const { config, elsewhere, history, acquire, seen, bootTime } = this.#inputs;
     const alone = await acquire();
     const read: JournalReading = alone ? await this.#readings.journal() : { kind: "none" };
     // Another agent might have changed the node since this process read the journal.
@@ -134,7 +140,7 @@ export class Observer {
   }
 
   async #askKubelet(facts: Facts): Promise<Facts> {
-    const { systemd, config, healthz, leaseRenewed } = this.#inputs;
+    const { systemd, config, healthz, leaseRenewed, bootTime } = this.#inputs;
     const unit = await askUnit(
       { systemd, config: { unit: config.unit, restart: facts.config.restart } },
       facts.journal,
@@ -153,8 +159,7 @@ export class Observer {
   }
 
   /**
-   * Keeps the content of files only while there is nothing to do, because a change needs the
-   * memory.
+   * Keeps the content of files only while nothing is changed, because a change needs the memory.
    */
   #remember(facts: Facts, step: Step): Step {
     const { order, journal, contents } = facts;
@@ -167,7 +172,7 @@ export class Observer {
       release: release && { revision: release.revision, digest: release.digest },
     };
     if (step.action === "leave") this.#journal = undefined;
-    if (step.action !== "nothing") this.#readings.forget();
+    if (step.action !== "nothing" && step.action !== "wait") this.#readings.forget();
     return step;
   }
 }

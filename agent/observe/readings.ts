@@ -13,7 +13,7 @@ import {
   type PublishedMode,
 } from "#contract/names.ts";
 import type { Config } from "../facts/config.ts";
-import type { JournalReading } from "../journal/journal.ts";
+import type { BootTime, JournalReading } from "../journal/journal.ts";
 import type { Seen } from "../api/api.ts";
 import { type Contents, readContents } from "../delivery/contents.ts";
 import { mountOf, readVolume } from "../delivery/volume.ts";
@@ -22,20 +22,24 @@ import type { Installed } from "../delivery/provider/places.ts";
 import { providerNames, readInstalled } from "../delivery/provider/provider.ts";
 import { identify } from "../files/atomic-write.ts";
 import { readStore } from "../journal/store.ts";
-import { bootTime } from "./stopwatch.ts";
 
 type Known = Pick<Config, "secretDirectory" | "kubeletDirectory">;
 type Sources = Readonly<{
   config: Known;
   /** The pods that the credential provider serves; undefined in other modes. */
   scope: ProviderScope | undefined;
+  /** Wall clock, milliseconds. */
+  now: () => number;
   /** Milliseconds that never jump. */
   clock: () => number;
+  bootTime: () => BootTime;
 }>;
 
 export class Readings {
   readonly #config: Known;
   readonly #scope: ProviderScope | undefined;
+  /** When the node booted, in milliseconds since 1970. */
+  readonly #booted: () => number;
   readonly #contents: Cached<Contents>;
   /** The Secret that the API server sent last, and how many came before it. */
   #secret: Readonly<{ data: Seen["secret"]; count: number }> = { data: "unknown", count: 0 };
@@ -43,9 +47,10 @@ export class Readings {
   readonly #file: Cached<NodeFile>;
   readonly #installed: Cached<Installed>;
 
-  constructor({ config, scope, clock }: Sources) {
+  constructor({ config, scope, clock, now, bootTime }: Sources) {
     this.#config = config;
     this.#scope = scope;
+    this.#booted = () => now() - bootTime().monotonic;
     this.#contents = new Cached(clock);
     this.#journal = new Cached(clock);
     this.#file = new Cached(clock);
@@ -83,9 +88,8 @@ export class Readings {
   installed(): Promise<Installed> {
     const directory = this.#config.kubeletDirectory;
     const paths = [...providerNames, providerFiles.stamp].map((name) => join(directory, name));
-    const booted = Date.now() - bootTime().monotonic;
     return this.#installed.read(identityOf(...paths), () =>
-      readInstalled(directory, this.#scope, booted),
+      readInstalled(directory, this.#scope, this.#booted()),
     );
   }
 

@@ -8,7 +8,7 @@ import { act } from "#agent/execute.ts";
 import { parseConfig } from "#agent/facts/config.ts";
 import type { Healthz } from "#agent/facts/facts.ts";
 import { Observer } from "#agent/observer.ts";
-import { History } from "#agent/observe/stopwatch.ts";
+import { bootTime, History } from "#agent/observe/stopwatch.ts";
 import type { Systemd } from "#agent/systemd/systemd.ts";
 import type { Unit } from "#agent/systemd/unit.ts";
 import { NodeDirectory } from "./agent.ts";
@@ -65,6 +65,7 @@ async function life(node: NodeDirectory, fake: FakeKubelet, end: number): Promis
     seen,
     now,
     clock: now,
+    bootTime,
   });
   while (fake.clock < end) {
     const step = await observer.next();

@@ -15,13 +15,17 @@ export const noParts: Parts = { auths: none, rest: none };
 export const isBad = (word: string) => word.startsWith("!");
 export const isOurs = (word: string) => word.startsWith("o");
 
-export function authOf(word: string): string {
-  return isBad(word) ? word : Buffer.from(`u:${word}`).toString("base64");
+function authOf(word: string): string {
+  return isBad(word) ? word : Buffer.from(`user:${word}`).toString("base64");
+}
+
+export function entryOf(word: string): object {
+  return { auth: authOf(word) };
 }
 
 function wordOf(entry: unknown): string {
   const { auth = "" } = entry as { auth?: string };
-  return isBad(auth) ? auth : Buffer.from(auth, "base64").toString().slice(2);
+  return isBad(auth) ? auth : Buffer.from(auth, "base64").toString().slice(5);
 }
 
 /** The parts of a file; undefined if there is none, or if it cannot be read. */
@@ -42,7 +46,7 @@ export function auths(file: NodeFile): Entries {
 }
 
 export function bytesOf({ auths: words, rest }: Parts, indent: boolean): string {
-  const entries = [...words].map(([key, word]) => [key, { auth: authOf(word) }]);
+  const entries = [...words].map(([key, word]) => [key, entryOf(word)]);
   const top = { auths: Object.fromEntries(entries) as object, ...Object.fromEntries(rest) };
   return JSON.stringify(top, undefined, indent ? 2 : undefined);
 }

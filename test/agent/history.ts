@@ -6,9 +6,10 @@
 import { Random } from "#test/random.ts";
 import { auths, contains, type Entries, imagesOf, isOurs, none, partsOf, serves } from "./file.ts";
 import { law } from "./laws.ts";
-import { formerAfter, modes, Node } from "./node.ts";
+import { modes, type Node } from "./node.ts";
 import { restartPolicies } from "./kubelet.ts";
 import { Oracle } from "./oracle.ts";
+import { formerAfter, orderedDigest } from "./secret.ts";
 
 const registries = [
   "a.io",
@@ -25,12 +26,13 @@ const events = 14;
 type Kind = "apply" | "deadly" | "fewer" | "release";
 
 export class History {
-  readonly node = new Node();
+  readonly node: Node;
   readonly #random: Random;
   readonly #oracle: Oracle;
   readonly #isWithProvider: boolean;
   #revision = 0;
   #orders = 0;
+  #attempts = 0;
   /** Orders whose kubelet may die, and the other reasons for more restarts. */
   #failing = 0;
   #joins = false;
@@ -38,29 +40,30 @@ export class History {
   #isTroubled = false;
 
   /** `isWithProvider`: with mode CredentialProvider, and changes of the mode. */
-  constructor(seed: number, isWithProvider: boolean) {
+  constructor(node: Node, seed: number, isWithProvider: boolean) {
+    this.node = node;
     this.#random = new Random(seed);
-    this.#oracle = new Oracle(this.#random, this.node);
+    this.#oracle = new Oracle(this.#random, node);
     this.#isWithProvider = isWithProvider;
   }
 
-  run(): void {
+  async run(): Promise<void> {
     const random = this.#random;
-    this.#begin();
+    await this.#begin();
     for (let event = 0; event < events; event += 1) {
-      this.node.run(random.pick([0, 5, 250, 1000, 4000, 30_000, 400_000]));
+      await this.node.run(random.pick([0, 5, 250, 1000, 4000, 30_000, 400_000]));
       this.#notice();
-      this.#event(random.fraction());
+      await this.#event(random.fraction());
     }
     this.#publish("release");
-    this.#checkGone();
-    this.#settle();
-    const { folder, answered } = this.node;
-    law(folder === undefined && answered.size === 0, "our folder or answer stays");
+    await this.#checkGone();
+    await this.#settle();
+    const { hasFolder, answered } = this.node;
+    law(!hasFolder && answered.size === 0, "our folder or answer stays");
     this.#oracle.checkWithdrawn();
   }
 
-  #begin(): void {
+  async #begin(): Promise<void> {
     const { node } = this;
     const random = this.#random;
     this.#oracle.begin();
@@ -79,41 +82,38 @@ export class History {
       this.#failing += 1;
       this.#joins = true;
     } else {
-      node.run(3000);
+      await node.run(3000);
       this.#order();
     }
   }
 
   /** The agent has seen the file as it is. */
   #notice(): void {
-    const { agent, last, config, kill } = this.node;
-    const isSeen = agent?.file === `${config?.bytes} ${config?.mode}` && kill === 0;
-    const isWaiting =
-      last?.action === "nothing" || (last?.action === "wait" && last.code !== "GPS225");
-    if (!agent || !isWaiting) return;
-    if (isSeen) this.#oracle.isSeen = true;
-    if (partsOf(config)) this.#oracle.isDamaged = false;
+    const { node } = this;
+    if (!node.isSeen) return;
+    if (node.kill === 0) this.#oracle.isSeen = true;
+    if (partsOf(node.config)) this.#oracle.isDamaged = false;
   }
 
-  #event(chance: number): void {
+  async #event(chance: number): Promise<void> {
     const { node } = this;
     const random = this.#random;
     const { kubelet } = node;
-    if (chance < 0.28) this.#oracle.change();
+    if (chance < 0.28) await node.run(this.#oracle.change());
     else if (chance < 0.33) this.#oracle.damage();
-    else if (chance < 0.48) this.#rotate();
-    else if (chance < 0.56) this.#removeSome();
+    else if (chance < 0.48) await this.#rotate();
+    else if (chance < 0.56) await this.#removeSome();
     else if (chance < 0.6 && node.order) {
-      this.#settle();
+      await this.#settle();
       this.#order();
     } else if (chance < 0.63) {
       node.order = undefined;
       node.say("the order is gone");
     } else if (chance < 0.73) {
-      node.kill = 1 + random.below(6);
-      node.say(`a kill at effect ${node.kill}`);
+      node.kill = 1 + random.below(40);
+      node.say(`a kill at change ${node.kill}`);
     } else if (chance < 0.76) {
-      if (random.once(2)) node.between = () => this.#oracle.change(true);
+      if (random.once(2)) node.between = () => void this.#oracle.change(true);
     } else if (chance < 0.79) this.#reboot();
     else if (chance < 0.82) {
       this.#isTroubled = true;
@@ -132,75 +132,72 @@ export class History {
       const isDeadly = [...node.secret.newest.entries.values()].some((w) => w.startsWith("oX"));
       node.refuses = random.below(6) === 0 && !isDeadly;
       node.say(`a start takes ${kubelet.startMs} ms, refused ${node.refuses}`);
-    } else if (chance < 0.9) this.#fillDisk();
-    else if (chance < 0.92) this.#cutOff();
-    else if (chance < 0.94 && node.folder !== undefined) this.#loseFolder();
-    else if (chance < 0.97 && this.#isWithProvider) this.#changeMode();
-    else if (node.mode === "Provider") {
-      node.isAsked = true;
+    } else if (chance < 0.9) await this.#fillDisk();
+    else if (chance < 0.92) await this.#cutOff();
+    else if (chance < 0.94 && node.hasFolder) await this.#loseFolder();
+    else if (chance < 0.97 && this.#isWithProvider) await this.#changeMode();
+    else if (node.mode === "CredentialProvider") {
+      node.ask();
       node.say("the kubelet asks the provider");
-    } else this.#settle();
+    } else await this.#settle();
   }
 
-  #rotate(): void {
+  async #rotate(): Promise<void> {
     const random = this.#random;
     const { node } = this;
-    if (random.below(3) > 0) this.#settle();
+    if (random.below(3) > 0) await this.#settle();
     const mayKill = node.mode === "Restart" && !node.refuses;
     this.#publish(mayKill && random.once(4) ? "deadly" : "apply");
-    this.#checkGone();
+    await this.#checkGone();
     if (!random.once(5)) this.#order();
   }
 
-  #removeSome(): void {
+  async #removeSome(): Promise<void> {
     const { node } = this;
     this.#publish("fewer");
     if (node.secret.served) {
       node.secret = { ...node.secret, served: node.secret.newest };
       this.#oracle.allowed = [...this.#oracle.allowed, node.secret.newest.entries];
     }
-    this.#checkGone();
+    await this.#checkGone();
     if (this.#random.once(2)) return;
-    this.#settle();
+    await this.#settle();
     this.#order();
   }
 
   #reboot(): void {
     const { node } = this;
-    node.agent = undefined;
-    node.boot += 1;
-    node.isAsked = false;
-    node.kubelet.start(false);
+    node.reboot();
     node.say("reboot");
   }
 
-  #fillDisk(): void {
+  async #fillDisk(): Promise<void> {
     const { node } = this;
     node.isFull = true;
     node.say("the disk is full");
-    node.run(20_000);
+    await node.run(20_000);
     node.isFull = false;
     this.#oracle.isSeen = false;
     this.#failing += 1;
   }
 
   /** Neither systemd nor the API server answers. */
-  #cutOff(): void {
+  async #cutOff(): Promise<void> {
     const { node } = this;
     const isSilent = this.#random.once(2);
     node.isWithoutSystemd = !isSilent;
     node.isSilent = isSilent;
-    node.run(20_000);
+    await node.run(20_000);
     node.isWithoutSystemd = false;
     node.isSilent = false;
   }
 
-  #loseFolder(): void {
+  async #loseFolder(): Promise<void> {
     const { node } = this;
     const oracle = this.#oracle;
-    const isRunning = this.#random.once(2) && node.agent !== undefined;
+    const isRunning = this.#random.once(2) && node.isRunning;
     if (!isRunning) {
-      this.#settle();
+      await this.#settle();
       if (node.config === undefined || partsOf(node.config) === undefined) return;
       const { served, newest } = node.secret;
       if (served && !node.order) {
@@ -216,25 +213,25 @@ export class History {
         this.#failing += 1;
         oracle.allowed = [...oracle.allowed, newest.entries];
       }
-      node.agent = undefined;
+      node.stopAgent();
       this.#orders += 1;
       oracle.forget();
     }
-    node.folder = undefined;
+    node.loseFolder();
     node.say(`the folder is deleted, agent ${isRunning ? "running" : "stopped"}`);
     node.kill = 0;
     node.between = undefined;
-    node.round();
+    await node.round();
   }
 
-  #changeMode(): void {
+  async #changeMode(): Promise<void> {
     const { node } = this;
-    this.#settle();
+    await this.#settle();
     node.mode = this.#random.pick(modes);
-    node.agent = undefined;
+    node.stopAgent();
     node.say(`mode ${node.mode}`);
     this.#publish("apply");
-    this.#checkGone();
+    await this.#checkGone();
     this.#order();
   }
 
@@ -285,8 +282,8 @@ export class History {
     }
     for (const [key, word] of auths(this.#oracle.file))
       if (word.startsWith("t") && random.once(3) && !serves(entries, key)) {
-        entries.set(key, word);
-        original.add(key);
+        entries.set(canonical(key), word);
+        original.add(canonical(key));
       }
     return { entries, original };
   }
@@ -294,24 +291,28 @@ export class History {
   #order(): void {
     const { node } = this;
     this.#orders += 1;
-    node.order = {
-      revision: this.#revision,
-      digest: `digest ${this.#revision}`,
-      attempt: this.#orders,
-    };
+    this.#ask();
     const { entries } = node.secret.newest;
     if (this.#isTroubled || [...entries.values()].some((word) => word.startsWith("oX")))
       this.#failing += 1;
     this.#oracle.allowed = [...this.#oracle.allowed, entries];
-    node.say(`ordered ${this.#revision}`);
+  }
+
+  #ask(): void {
+    const { node } = this;
+    const { revision } = node.secret.newest;
+    this.#attempts += 1;
+    const digest = orderedDigest(node.secret.newest);
+    node.order = { revision, digest, attempt: this.#attempts };
+    node.say(`ordered ${revision}`);
   }
 
   /** Whatever the phase: what was removed is in no file some seconds later. */
-  #checkGone(): void {
+  async #checkGone(): Promise<void> {
     const { node } = this;
     node.isFull = false;
     node.kill = 0;
-    node.run(6000);
+    await node.run(6000);
     this.#oracle.isSeen = true;
     this.#oracle.isDamaged = false;
     for (const word of node.gone.keys()) {
@@ -334,9 +335,9 @@ export class History {
   }
 
   /** Everything is well again, and time passes: the node must be what the oracle wants. */
-  #settle(): void {
+  async #settle(): Promise<void> {
     this.#heal();
-    this.#await();
+    await this.#await();
     this.#oracle.isSeen = true;
     this.#oracle.isDamaged = false;
     this.#checkOrder();
@@ -346,10 +347,13 @@ export class History {
     this.#checkProved();
   }
 
-  #await(): void {
+  async #await(): Promise<void> {
     const { node } = this;
     for (let count = 0; count < 400; count += 1) {
-      node.run(count < 10 ? 5000 : 60_000);
+      await node.run(count < 10 ? 5000 : 60_000);
+      const { order, report } = node;
+      // The controller asks again what the node has refused. The refusal touched nothing.
+      if (report?.result === "Refused" && report.attempt === order?.attempt) this.#ask();
       const phase = node.journal?.phase ?? "resting";
       if (node.kubelet.state === "dead" && phase === "resting") node.kubelet.start(false);
       const { last } = node;
@@ -357,7 +361,7 @@ export class History {
       const isRefused = last !== undefined && "result" in last && last.result === "Refused";
       const isDone = isIdle && !isRefused && last.again !== 500 && phase === "resting";
       if (isDone && count > 4 && node.kubelet.works) {
-        node.run(310_000);
+        await node.run(310_000);
         return;
       }
     }
@@ -394,11 +398,17 @@ export class History {
     const { last } = node;
     const isProved = last !== undefined && "result" in last && last.result === "Proved";
     const [content] = this.#oracle.allowed;
-    if (!isProved || node.mode === "Provider" || this.#oracle.allowed.length !== 1) return;
+    if (!isProved || node.mode === "CredentialProvider" || this.#oracle.allowed.length !== 1)
+      return;
     const pulled = node.pull();
     for (const [key, word] of content ?? none)
       law(pulled.get(key) === word, `proved, but the kubelet would not use ${key}`);
   }
+}
+
+/** The spelling in which the controller publishes a registry. */
+function canonical(key: string): string {
+  return key.replace(/^https:\/\/(?!index\.docker)/, "");
 }
 
 /** The content without what newer content lacks. */

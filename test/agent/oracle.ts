@@ -99,9 +99,12 @@ export class Oracle {
     return journal?.phase === "restarting" && auths(config).size > 0 && isDeadly;
   }
 
-  /** Another program changes the file. `isMidway`: while the agent is writing it. */
-  change(isMidway = false): void {
-    if (this.isDamaged || this.isProving) return;
+  /**
+   * Another program changes the file. `isMidway`: while the agent is writing it. Returns for how many
+   * milliseconds nothing else happens.
+   */
+  change(isMidway = false): number {
+    if (this.isDamaged || this.isProving) return 0;
     const random = this.#random;
     const kind = random.below(12);
     if (kind <= 2) this.#set(this.word("t"));
@@ -112,9 +115,9 @@ export class Oracle {
     else if (kind === 7) this.#copyOurs();
     else if (kind === 8) this.#writeWhole();
     else if (kind === 9) this.#open();
-    else if (kind === 10) this.#remove(isMidway);
-    else this.#backup();
+    else if (kind === 11) this.#backup();
     this.isSeen = false;
+    return kind === 10 && !isMidway ? this.#remove() : 0;
   }
 
   #set(word: string): void {
@@ -187,16 +190,16 @@ export class Oracle {
     node.say("chmod 644");
   }
 
-  #remove(isMidway: boolean): void {
+  #remove(): number {
     const node = this.#node;
-    if (node.config === undefined || isMidway) return;
+    if (node.config === undefined) return 0;
     node.config = undefined;
     this.file = undefined;
     this.isExact = true;
     node.say("others remove the file");
     node.between = undefined;
     node.kill = 0;
-    node.run(4000);
+    return 4000;
   }
 
   #backup(): void {
@@ -212,6 +215,7 @@ export class Oracle {
     const visible = this.#visible().map(([key]) => key);
     // What cannot be known as ours is theirs. Where our old value comes back over theirs, theirs is
     // kept.
+    const hadFile = this.file !== undefined;
     this.#edit((words, rest) => {
       for (const key of visible) if (!isOurs(old.get(key) ?? "")) words.delete(key);
       for (const [key, word] of old)
@@ -219,7 +223,7 @@ export class Oracle {
       rest.clear();
       for (const [key, word] of partsOf(backup)?.rest ?? []) rest.set(key, word);
     });
-    this.#dropEmpty();
+    if (!hadFile) this.#dropEmpty();
     this.isExact = false;
     node.config = { bytes: backup.bytes, mode: node.config?.mode ?? 0o600 };
     node.say("others restore a backup");
@@ -235,7 +239,7 @@ export class Oracle {
   damage(): void {
     const node = this.#node;
     const isReadable = node.config !== undefined && partsOf(node.config) !== undefined;
-    if (!this.isSeen || this.isDamaged || this.isProving || !isReadable || !isSettled(node)) return;
+    if (!this.isSeen || this.isDamaged || this.isProving || !isReadable || !node.isSettled) return;
     const { bytes, mode } = node.config ?? { bytes: "", mode: 0o600 };
     const damaged = this.#random.pick([
       bytes.slice(0, -1),
@@ -274,7 +278,7 @@ export class Oracle {
     const kept = [...auths(this.file)].filter(
       ([key, word]) => !serves(content, key) && (!isBad(word) || content.size === 0),
     );
-    const isAnswered = mode === "Provider" && isAsked;
+    const isAnswered = mode === "CredentialProvider" && isAsked;
     const ours = [...content].filter(([, word]) => !isAnswered || !isOurs(word));
     return new Map([...kept, ...ours]);
   }
@@ -307,10 +311,4 @@ export class Oracle {
     const bytes = `is ${config?.bytes} should be ${this.file?.bytes}`;
     if (this.isExact) law(this.file?.bytes === config?.bytes, `bytes differ: ${bytes}`);
   }
-}
-
-/** Whether the agent has put the file right, as far as it could. */
-function isSettled({ folder, agent, last }: Node): boolean {
-  if (folder?.staged !== undefined || agent === undefined) return false;
-  return agent.history.blocked() === undefined && (last?.action !== "wait" || last.again !== 500);
 }

@@ -1,23 +1,36 @@
 /** Runs histories, and describes the first that breaks a law. */
 import { Broken } from "./laws.ts";
 import { History } from "./history.ts";
+import { Node } from "./node.ts";
 
-export type Failure = Readonly<{ seed: number; why: string; trace: readonly string[] }>;
+type Failure = Readonly<{ seed: number; why: string; trace: readonly string[] }>;
 
-/** Runs histories with `count` seeds from `first` on. Returns the failures. */
-export function runHistories(first: number, count: number, isWithProvider: boolean): Failure[] {
-  const failures: Failure[] = [];
+/** `first`: the first seed. `Subject`: a node whose agent breaks a rule. */
+type Histories = Readonly<{
+  first: number;
+  count: number;
+  isWithProvider: boolean;
+  Subject?: typeof Node;
+}>;
+
+/** Runs histories with consecutive seeds. Returns the first failure. */
+export async function firstFailure({
+  first,
+  count,
+  isWithProvider,
+  Subject = Node,
+}: Histories): Promise<Failure | undefined> {
   for (let seed = first; seed < first + count; seed += 1) {
-    const history = new History(seed, isWithProvider);
+    using node = new Subject();
     try {
-      history.run();
+      await new History(node, seed, isWithProvider).run();
     } catch (error) {
       const { message, stack = message } = error as Error;
       const why = error instanceof Broken ? message : stack;
-      failures.push({ seed, why, trace: history.node.trace });
+      return { seed, why, trace: node.trace };
     }
   }
-  return failures;
+  return undefined;
 }
 
 /** The text of a failure, for a person. */

@@ -58,14 +58,14 @@ const shardPaths: Readonly<Record<string, readonly string[]>> = {
   nodes: ["test/e2e/"],
   controller: ["test/controller/"],
   clusters: ["test/fleet/", "test/clusters/", "test/sealed/"],
-  units: ["test/harness/", "test/story/", "test/laws/"],
+  units: ["test/agent/", "test/harness/", "test/story/", "test/laws/"],
   tools: ["test/"],
 };
 
 export const shards: readonly string[] = Object.keys(shardPaths);
 
 /** Folders below test/ whose tests need only the checkout, except `*.slow` and `*.long` tests. */
-const withoutParts = /^test\/(?:harness|story|cluster|laws)\//;
+const withoutParts = /^test\/(?:agent|harness|story|cluster|laws)\//;
 
 /** The lowest tier that runs the file, a path from the root of the checkout. */
 export function tierOf(file: string): Tier {

@@ -19,7 +19,9 @@ import type { Seen } from "./api/api.ts";
 import { act } from "./execute.ts";
 import { parseConfig } from "./facts/config.ts";
 import { needsProc as skip } from "./files/needs.fixture.ts";
-import { unit } from "./facts/facts.fixture.ts";
+import { idle, reviving, unit } from "./facts/facts.fixture.ts";
+import type { Reviving } from "./journal/journal.ts";
+import { saveJournal } from "./journal/store.ts";
 import { Observer } from "./observer.ts";
 import { bootTime, History } from "./observe/stopwatch.ts";
 import type { Healthz, Observed } from "./facts/facts.ts";
@@ -42,7 +44,7 @@ class Place {
   starts = 0;
   #started = 0;
   readonly #effects;
-  #observer: Observer;
+  observer: Observer;
   readonly #observing: () => Observer;
 
   readonly history = new History(() => this.now);
@@ -76,7 +78,7 @@ class Place {
     const time = { now: Date.now, clock, bootTime };
     const inputs = { ...this.#effects, ...time, leaseRenewed, healthz, acquire, seen };
     this.#observing = () => new Observer({ ...inputs, elsewhere: this.elsewhere });
-    this.#observer = this.#observing();
+    this.observer = this.#observing();
     const open = t.mock.method(fs, "openSync");
     syncBuiltinESMExports();
     this.#opened = () => open.mock.callCount();
@@ -91,11 +93,11 @@ class Place {
 
   /** Restarts the container in the same pod. */
   restarts(): void {
-    this.#observer = this.#observing();
+    this.observer = this.#observing();
   }
 
   get observed(): Observed {
-    return this.#observer.observed;
+    return this.observer.observed;
   }
 
   /** Runs a round half a minute later. */
@@ -103,7 +105,7 @@ class Place {
     this.now += minute / 2;
     this.asked = [];
     const before = this.#opened();
-    const step = await this.#observer.next();
+    const step = await this.observer.next();
     if (this.#opened() > before) this.asked.push("read");
     return step;
   }
@@ -111,7 +113,7 @@ class Place {
   async acts(): Promise<Step> {
     const step = await this.observe();
     await act(step, this.#effects);
-    this.#observer.acted(step);
+    this.observer.acted(step);
     return step;
   }
 
@@ -270,6 +272,35 @@ test(
     assert.deepEqual(node.kept, keeping(theirs));
   },
 );
+
+test(
+  "keeps a journal that a restart could not save, until a later step saves one",
+  { skip },
+  async (t) => {
+    const place = new Place(t);
+    await place.rests();
+    const former = place.observed.journal ?? idle;
+    const tried = (tries: number): Reviving => ({
+      ...reviving,
+      theirs: former.theirs,
+      content: former.content,
+      tries,
+    });
+    const unsaved = tried(1);
+    place.observer.keepUnsaved(unsaved);
+    place.observer.acted(restartWith(unsaved));
+    assert.equal((await place.observe()).code, "GPS260");
+    await saveJournal(place.node.folder, tried(2), former);
+    place.observer.acted(restartWith(tried(2)));
+    await place.observe();
+    assert.deepEqual(place.observed.journal, tried(2));
+  },
+);
+
+function restartWith(journal: Reviving): Step {
+  const restart = { former: journal, resetFirst: true, refused: undefined } as const;
+  return { action: "restart", code: "GPS217", again: 0, unit: journal.unit, journal, ...restart };
+}
 
 test(
   "asks the kubelet again while it waits for it, but reads no file again",

@@ -75,13 +75,12 @@ export class Observer {
     this.#isUnsaved = true;
   }
 
-  /** The step was executed. If it saved a journal, the disk has that journal. */
+  /** The step was executed. Its journal is on the disk, unless a restart could not save it. */
   acted(step: Step): void {
-    const isSaved = step.action === "record" || step.action === "commit";
-    if (!isSaved) return;
-    const { journal } = step.action === "commit" ? step.commit : step;
+    const journal = journalOf(step);
+    if (journal === undefined) return;
+    this.#isUnsaved &&= step.action === "restart" && this.#journal?.journal === journal;
     this.#journal = { kind: "journal", journal };
-    this.#isUnsaved = false;
   }
 
   /** The unit of this node's kubelet; undefined if it is not known. */
@@ -175,6 +174,11 @@ export class Observer {
     if (step.action !== "nothing" && step.action !== "wait") this.#readings.forget();
     return step;
   }
+}
+
+function journalOf(step: Step): Journal | undefined {
+  if (step.action === "commit") return step.commit.journal;
+  return step.action === "record" || step.action === "restart" ? step.journal : undefined;
 }
 
 /** Distinguishes bytes of config.json; undefined if there are none. */

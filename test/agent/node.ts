@@ -45,6 +45,7 @@ class Killed extends Error {}
 
 /** Directories in memory, because the agent syncs each write. */
 const memory = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
+const longestPause = 60_000;
 /** What the wall clock shows when the histories' clock is at 0. */
 const epoch = 1.7e12;
 
@@ -86,13 +87,14 @@ export class Node implements Disposable {
   #booted = 0;
   #read: Readonly<{ entries: Entries; at: number }> | undefined;
 
-  constructor() {
+  /** `isPrepared`: an installer has prepared the node for the credential provider. */
+  constructor(isPrepared: boolean) {
     const newest = { revision: 0, entries: none, original: new Set<string>(), isRelease: false };
     this.secret = { newest, served: undefined, former: "" };
     this.seen = { secret: this.secret, order: undefined };
     this.kubelet.isDeadly = () => [...auths(this.config).values()].some((w) => w.startsWith("oX"));
     this.kubelet.started = () => (this.#read = undefined);
-    installProvider(this.directory, ["b.io:5000"]);
+    if (isPrepared) installProvider(this.directory, ["b.io:5000"]);
   }
 
   [Symbol.dispose](): void {
@@ -138,7 +140,9 @@ export class Node implements Disposable {
 
   /** The words in the provider's answer. */
   get answered(): Entries {
-    const text = readFileSync(join(this.directory, providerFiles.answer), "utf8");
+    const path = join(this.directory, providerFiles.answer);
+    if (!existsSync(path)) return none;
+    const text = readFileSync(path, "utf8");
     const { auth } = JSON.parse(text) as { auth: Record<string, { password: string }> };
     return new Map(Object.entries(auth).map(([key, { password }]) => [key, password]));
   }
@@ -200,8 +204,8 @@ export class Node implements Disposable {
     const { again, code } = await this.#step(this.#process);
     this.#repeats = before?.code === code ? this.#repeats + 1 : 0;
     if (again === "back off") return Math.min(30_000, 1000 * 2 ** this.#repeats);
-    // A busy node. Otherwise, most rounds of the histories would look at a kubelet that starts.
-    return Math.max(again, this.#repeats < 8 ? 5 : 2000);
+    // The node gets busy. Otherwise, most rounds of the histories would look at the same state.
+    return Math.max(again, Math.min(longestPause, 5 * 2 ** this.#repeats));
   }
 
   protected makeProcess(): Process {

@@ -21,7 +21,7 @@ export async function firstFailure({
   Subject = Node,
 }: Histories): Promise<Failure | undefined> {
   for (let seed = first; seed < first + count; seed += 1) {
-    using node = new Subject();
+    using node = new Subject(isWithProvider);
     try {
       await new History(node, seed, isWithProvider).run();
     } catch (error) {

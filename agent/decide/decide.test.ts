@@ -4,6 +4,7 @@ import test from "node:test";
 import { nextFormer, readFormer } from "#pullsecret/merge/former.ts";
 import type { File } from "../journal/journal.ts";
 import {
+  ago,
   before,
   brief,
   contents,
@@ -28,6 +29,7 @@ import {
 const file = (text: string, mode = 0o600): File => ({ bytes: Buffer.from(text), mode });
 const damaged = fileWith(file('{"auths":{,}}'), "it is not JSON");
 const linked = { kind: "refused", why: "it has 2 hard links" } as const;
+const unknown = { identity: "as found", rows: [], asked: false } as const;
 const incomplete = { kind: "incomplete", why: "it does not exist" } as const;
 
 type Row = readonly [name: string, change: FactsChange, expected: string];
@@ -69,6 +71,11 @@ const rows: readonly Row[] = [
     "wait GPS203",
   ],
   ["is withdrawn without a journal", { contents: released }, "nothing GPS224 Removed"],
+  [
+    "confirms no withdrawal while the provider's answer cannot be emptied",
+    { contents: released, blocked: "EROFS", installed: { ...unknown, answer: Buffer.alloc(0) } },
+    "wait GPS208",
+  ],
   ["removes its folder without a journal", { contents: released, leftovers: true }, "leave GPS224"],
   [
     "keeps its content without the Secret",
@@ -232,6 +239,8 @@ test("recognises former credentials without a journal, and removes them", () => 
   const change = { contents: { ...released, former } as typeof released, file: fileWith(restored) };
   const found = decide(change);
   assert.equal(brief(found), "record GPS270");
+  // The kubelet might not have read them.
+  assert.deepEqual(journalOf(found).written, ago(0));
   const step = decide({ ...change, journal: journalOf(found) });
   assert.ok(step.action === "commit" && "bytes" in step.commit.file);
   assert.equal(step.commit.file.bytes.toString(), '{"auths":{"x.io":{"auth":"dTp4"}}}');

@@ -76,7 +76,9 @@ function leftBehind(facts: Facts, file: File): Resting | undefined {
     found.length === 0 || document === undefined
       ? file
       : withoutOurs(file, { ...document, auths: others });
-  return firstJournal(theirs, { ...noContent, entries: placesOf(entries, found) });
+  // A restart might have been due.
+  const content = { ...noContent, entries: placesOf(entries, found) };
+  return { ...firstJournal(theirs, content), written: facts.time };
 }
 
 /** Entries that only the answer has stay there, until the next round places them. */
@@ -109,7 +111,8 @@ function withdrawn(facts: Facts): Step {
 /** Empties the provider's answer; undefined if it has no credential. */
 function emptied({ installed, blocked }: Facts): Step | undefined {
   const { answer, identity } = installed;
-  if (answer === undefined || answer.equals(emptyAnswer) || blocked !== undefined) return undefined;
+  if (answer === undefined || answer.equals(emptyAnswer)) return undefined;
+  if (blocked !== undefined) return wait(codes.fileFailed, soon, blocked);
   const empty = { bytes: emptyAnswer, expected: identity };
   return atOnce({ action: "answer", code: codes.toBeWritten, answer: empty });
 }

@@ -58,7 +58,7 @@ async function life(node: NodeDirectory, fake: FakeKubelet, end: number): Promis
   const leaseRenewed = async () => now();
   const observer = new Observer({
     ...hands,
-    elsewhere: undefined,
+    elsewhere: () => undefined,
     leaseRenewed,
     healthz,
     acquire,

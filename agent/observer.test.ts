@@ -13,6 +13,7 @@ import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { providerFiles } from "#contract/names.ts";
+import { hasAsked, installProvider } from "#test/faults/provider.ts";
 import { encode } from "#test/harness/agent/mounted.ts";
 import { keeping, NodeDirectory } from "../test/harness/agent/node-directory.ts";
 import type { Seen } from "./api/api.ts";
@@ -377,6 +378,24 @@ test("reads the Secret in every round if the mount has no `..data` link", { skip
     assert.deepEqual(place.asked, ["read"]);
   }
 });
+
+test(
+  "counts the stamp of the provider's script only since the node booted",
+  { skip },
+  async (t) => {
+    const place = new Place(t, ["--delivery=CredentialProvider"]);
+    const { kubelet } = place.node;
+    installProvider(kubelet);
+    hasAsked(kubelet);
+    const booted = Date.now() - bootTime().monotonic;
+    utimesSync(join(kubelet, providerFiles.stamp), booted / 1000 - 60, booted / 1000 - 60);
+    await place.rests();
+    assert.match(place.node.file ?? "", /a\.io/);
+    hasAsked(kubelet);
+    await place.rests();
+    assert.doesNotMatch(place.node.file ?? "", /a\.io/);
+  },
+);
 
 const own = { auth: Buffer.from("user:own").toString("base64") };
 const change = (place: Place, revision: number, asked: Parameters<NodeDirectory["mount"]>[1]) => {

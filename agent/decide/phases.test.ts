@@ -9,6 +9,7 @@ import {
   crashed,
   decide,
   type FactsChange,
+  fileWith,
   idle,
   journalOf,
   key,
@@ -24,6 +25,7 @@ import {
   unit,
 } from "../facts/facts.fixture.ts";
 import { codes } from "../facts/step.ts";
+import { noContent } from "../journal/journal.ts";
 
 const slow = 241_000;
 
@@ -106,6 +108,17 @@ test("H18: restores the former content after three failed attempts, spaced by th
   assert.deepEqual([content, phase], [restarting.back, "reviving"]);
   assert.ok(rolledBack.action === "commit" && "bytes" in rolledBack.commit.file);
   assert.match(rolledBack.commit.file.bytes.toString(), /team\.io.*dTpvbGQ=/);
+});
+
+test("keeps what another program wrote during a change that is rolled back, also for our registry", () => {
+  const journal = { ...restarting, back: noContent, tries: 3 };
+  const bytes = Buffer.from('{"auths":{"team.io":{"auth":"dTp0ZWFt"},"a.io":{"auth":"dTpvd24="}}}');
+  const repaired = decide({ journal, file: fileWith({ bytes, mode: 0o600 }) });
+  assert.equal(brief(repaired), "commit GPS225");
+  const rolledBack = decide({ journal: journalOf(repaired), unit: stopped });
+  assert.equal(brief(rolledBack), "commit GPS216");
+  assert.ok(rolledBack.action === "commit" && "bytes" in rolledBack.commit.file);
+  assert.equal(rolledBack.commit.file.bytes.toString(), bytes.toString());
 });
 
 test("H18: does not try the content again for an order that came during the change", () => {

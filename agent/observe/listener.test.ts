@@ -22,11 +22,15 @@ test("finds the users of all listeners at the port, whatever their address", () 
   assert.deepEqual(listenersIn("", 10_248), []);
 });
 
-test("calls a listener of this process its own, and a free port nobody's", { skip }, async () => {
+test("distinguishes its user's listener, another user's, and a free port", { skip }, async (t) => {
   const server = createServer().listen(0, "127.0.0.1");
+  t.after(() => server.close());
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   assert.equal(listenerAt(port), "own");
+  const other = t.mock.method(process as Required<typeof process>, "getuid", () => 123_456);
+  assert.equal(listenerAt(port), "foreign");
+  other.mock.restore();
   server.close();
   await once(server, "close");
   assert.equal(listenerAt(port), "nobody");

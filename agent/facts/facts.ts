@@ -10,9 +10,8 @@ import type { Unit } from "../systemd/unit.ts";
 
 /**
  * The order that the node has to follow. `none`: nothing is asked, the last order is answered, or
- * the node has newer content. `answered`: the last order is answered, and the node has no content of a
- * revision.
- * `unknown`: the API server has not answered since this process began.
+ * the node has newer content. `answered`: the last order is answered, and the node has no content
+ * of a revision. `unknown`: the API server has not answered since this process began.
  */
 export type OrderReading = Order | "none" | "answered" | "unknown";
 

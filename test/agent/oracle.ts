@@ -100,8 +100,8 @@ export class Oracle {
   }
 
   /**
-   * Another program changes the file. `isMidway`: while the agent is writing it. Returns for how many
-   * milliseconds nothing else happens.
+   * Another program changes the file. `isMidway`: while the agent is writing it. Returns for how
+   * many milliseconds nothing else happens.
    */
   change(isMidway = false): number {
     if (this.isDamaged || this.isProving) return 0;

@@ -13,6 +13,9 @@ export const noParts: Parts = { auths: none, rest: none };
 
 /** One such entry makes the kubelet ignore the whole file. */
 export const isBad = (word: string) => word.startsWith("!");
+/** One such word stops a kubelet. */
+export const isDeadly = (entries: Entries) =>
+  [...entries.values()].some((word) => word.startsWith("oX"));
 export const isOurs = (word: string) => word.startsWith("o");
 
 function authOf(word: string): string {

@@ -4,7 +4,17 @@
  * The laws are checked whenever the node has settled. No code of the product.
  */
 import { Random } from "#test/random.ts";
-import { auths, contains, type Entries, imagesOf, isOurs, none, partsOf, serves } from "./file.ts";
+import {
+  auths,
+  contains,
+  type Entries,
+  imagesOf,
+  isDeadly,
+  isOurs,
+  none,
+  partsOf,
+  serves,
+} from "./file.ts";
 import { law } from "./laws.ts";
 import { modes, type Node } from "./node.ts";
 import { restartPolicies } from "./kubelet.ts";
@@ -109,6 +119,8 @@ export class History {
     } else if (chance < 0.63) {
       node.order = undefined;
       node.say("the order is gone");
+      const { content } = node.journal ?? {};
+      if (content?.revision === 0 && content.entries.length > 0) this.#mayJoin();
     } else if (chance < 0.73) {
       node.kill = 1 + random.below(40);
       node.say(`a kill at change ${node.kill}`);
@@ -129,12 +141,11 @@ export class History {
       node.say("the kubelet lives, but does not answer");
     } else if (chance < 0.88) {
       kubelet.startMs = random.pick(starts);
-      const isDeadly = [...node.secret.newest.entries.values()].some((w) => w.startsWith("oX"));
-      node.refuses = random.below(6) === 0 && !isDeadly;
+      node.refuses = random.below(6) === 0 && !isDeadly(node.secret.newest.entries);
       node.say(`a start takes ${kubelet.startMs} ms, refused ${node.refuses}`);
     } else if (chance < 0.9) await this.#fillDisk();
     else if (chance < 0.92) await this.#cutOff();
-    else if (chance < 0.94 && node.hasFolder) await this.#loseFolder();
+    else if (chance < 0.94 && node.hasFolder) await this.#lose();
     else if (chance < 0.97 && this.#isWithProvider) await this.#changeMode();
     else if (node.mode === "CredentialProvider") {
       node.ask();
@@ -192,19 +203,15 @@ export class History {
     node.isSilent = false;
   }
 
-  async #loseFolder(): Promise<void> {
+  async #lose(): Promise<void> {
     const { node } = this;
     const oracle = this.#oracle;
     const isRunning = this.#random.once(2) && node.isRunning;
     if (!isRunning) {
       await this.#settle();
       if (node.config === undefined || partsOf(node.config) === undefined) return;
-      const { served, newest } = node.secret;
-      if (served && !node.order) {
-        const taken = filtered(served.entries, newest.entries);
-        oracle.allowed = [...oracle.allowed, taken];
-        this.#joins = true;
-      }
+      const { newest } = node.secret;
+      if (!node.order) this.#mayJoin();
       // The original's entries count as theirs.
       const ours = (content: Entries) => new Map([...content].filter(([, word]) => isOurs(word)));
       oracle.allowed = [...oracle.allowed.map(ours), ...oracle.allowed];
@@ -217,11 +224,23 @@ export class History {
       this.#orders += 1;
       oracle.forget();
     }
-    node.loseFolder();
-    node.say(`the folder is deleted, agent ${isRunning ? "running" : "stopped"}`);
+    const what = this.#random.pick(["the folder", "the journal", "others' bytes"] as const);
+    node.lose(what);
+    node.say(`somebody damages or deletes ${what}, agent ${isRunning ? "running" : "stopped"}`);
     node.kill = 0;
     node.between = undefined;
     await node.round();
+    await node.round();
+  }
+
+  /** A node without an order and without content of a revision takes what is served. */
+  #mayJoin(): void {
+    const { served, newest } = this.node.secret;
+    if (!served) return;
+    const taken = filtered(served.entries, newest.entries);
+    this.#oracle.allowed = [...this.#oracle.allowed, taken];
+    this.#joins = true;
+    if (this.#isTroubled || isDeadly(taken)) this.#failing += 1;
   }
 
   async #changeMode(): Promise<void> {
@@ -293,8 +312,7 @@ export class History {
     this.#orders += 1;
     this.#ask();
     const { entries } = node.secret.newest;
-    if (this.#isTroubled || [...entries.values()].some((word) => word.startsWith("oX")))
-      this.#failing += 1;
+    if (this.#isTroubled || isDeadly(entries)) this.#failing += 1;
     this.#oracle.allowed = [...this.#oracle.allowed, entries];
   }
 
@@ -373,8 +391,7 @@ export class History {
     const { order, secret, journal } = node;
     if (order?.revision !== this.#revision || secret.newest.isRelease) return;
     const hasFailed = node.report?.attempt === order.attempt && node.report.result === "Failed";
-    const isDeadly = [...secret.newest.entries.values()].some((word) => word.startsWith("oX"));
-    const isExcused = isDeadly || this.#isTroubled;
+    const isExcused = isDeadly(secret.newest.entries) || this.#isTroubled;
     law(!hasFailed || isExcused, "good content has failed");
     const isInForce = journal?.content.revision === this.#revision;
     law(hasFailed || isInForce, `the ordered content is not in force: ${node.last?.code}`);

@@ -10,6 +10,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  truncateSync,
   utimesSync,
   writeFileSync,
 } from "node:fs";
@@ -26,7 +27,16 @@ import { failureStep } from "#agent/report/status.ts";
 import type { Unit } from "#agent/systemd/unit.ts";
 import { installProvider } from "#test/faults/provider.ts";
 import { type Effect, watching } from "./effects.ts";
-import { auths, contains, type Entries, isBad, none, type NodeFile, partsOf } from "./file.ts";
+import {
+  auths,
+  contains,
+  type Entries,
+  isBad,
+  isDeadly,
+  none,
+  type NodeFile,
+  partsOf,
+} from "./file.ts";
 import { Kubelet } from "./kubelet.ts";
 import { law } from "./laws.ts";
 import { Process } from "./process.ts";
@@ -92,7 +102,7 @@ export class Node implements Disposable {
     const newest = { revision: 0, entries: none, original: new Set<string>(), isRelease: false };
     this.secret = { newest, served: undefined, former: "" };
     this.seen = { secret: this.secret, order: undefined };
-    this.kubelet.isDeadly = () => [...auths(this.config).values()].some((w) => w.startsWith("oX"));
+    this.kubelet.isDeadly = () => isDeadly(auths(this.config));
     this.kubelet.started = () => (this.#read = undefined);
     if (isPrepared) installProvider(this.directory, ["b.io:5000"]);
   }
@@ -120,7 +130,11 @@ export class Node implements Disposable {
 
   get journal(): Journal | undefined {
     const path = join(this.directory, nodeFiles.journal);
-    return existsSync(path) ? (JSON.parse(readFileSync(path, "utf8")) as Journal) : undefined;
+    try {
+      return JSON.parse(readFileSync(path, "utf8")) as Journal;
+    } catch {
+      return undefined;
+    }
   }
 
   get hasFolder(): boolean {
@@ -134,8 +148,14 @@ export class Node implements Disposable {
     return names.map((name) => readFileSync(join(this.#folder, name), "utf8")).join("\n");
   }
 
-  loseFolder(): void {
-    rmSync(this.#folder, { recursive: true });
+  /** The agent's folder is deleted, or what it keeps there is damaged. */
+  lose(what: "the folder" | "the journal" | "others' bytes"): void {
+    const path = join(this.directory, nodeFiles.journal);
+    if (what === "the folder") rmSync(this.#folder, { recursive: true });
+    else if (what === "the journal" && existsSync(path)) truncateSync(path, 10);
+    else
+      for (const name of readdirSync(this.#folder))
+        if (name.startsWith("theirs-")) rmSync(join(this.#folder, name));
   }
 
   /** The words in the provider's answer. */

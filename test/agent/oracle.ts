@@ -12,6 +12,7 @@ import {
   type Entries,
   imagesOf,
   isBad,
+  isDeadly,
   isOurs,
   type NodeFile,
   none,
@@ -95,8 +96,8 @@ export class Oracle {
   /** The content that stops kubelets is tried on a file that nobody else changes. */
   get isProving(): boolean {
     const { journal, secret, config } = this.#node;
-    const isDeadly = [...secret.newest.entries.values()].some((word) => word.startsWith("oX"));
-    return journal?.phase === "restarting" && auths(config).size > 0 && isDeadly;
+    const isTried = journal?.phase === "restarting" && auths(config).size > 0;
+    return isTried && isDeadly(secret.newest.entries);
   }
 
   /**

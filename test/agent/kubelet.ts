@@ -43,15 +43,6 @@ export class Kubelet {
     return this.state === "alive" && this.now >= this.#worksAt && !this.isWedged;
   }
 
-  setStart(milliseconds: number): void {
-    this.startMs = milliseconds;
-  }
-
-  /** The process of the beginning has run for long. */
-  settleFirst(): void {
-    this.#worksAt = 0;
-  }
-
   pass(milliseconds: number): void {
     const end = this.now + milliseconds;
     while (this.now < end) {

@@ -28,7 +28,6 @@ const chosen: Readonly<
     killed: [written, last, drawn],
     ended: [drawn, last],
     rebooted: [written, last, drawn],
-    misdated: [drawn],
     cutOff: [drawn, last],
   },
   "a rotation": { killed: [written, last], rebooted: [written, last] },

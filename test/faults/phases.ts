@@ -4,18 +4,23 @@ import { join } from "node:path";
 import type { NodeDirectory } from "../harness/agent/agent.ts";
 
 /**
- * The command to put before the agent's program, so that strace delays each fsync by 300 ms. Each
- * phase has at least one fsync, so a test can see every phase, even on a busy machine.
+ * The command to put before the agent's program, so that strace delays each fsync by 300 ms. A
+ * commit has several, so a test can see each of its steps, even on a busy machine.
  */
 export const slowFsync =
   "strace -D -f -qq -o /dev/null -e trace=fsync -e inject=fsync:delay_enter=300000".split(" ");
 
-/** Version and phase of the node's journal; `undefined` without a journal. */
-export function journalOf(
-  node: NodeDirectory,
-): Readonly<{ version: number; phase: string }> | undefined {
-  const file = join(node.folder, "journal.json");
-  return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : undefined;
+/**
+ * The phase of the journal that describes the node's config.json: the staged journal, if the staged
+ * config.json was renamed. `undefined` without a journal.
+ */
+export function phaseOf({ folder }: NodeDirectory): string | undefined {
+  const staged = join(folder, "journal.json.staged");
+  const isCommitted = existsSync(staged) && !existsSync(join(folder, "config.json.staged"));
+  const file = isCommitted ? staged : join(folder, "journal.json");
+  try {
+    return JSON.parse(readFileSync(file, "utf8")).phase;
+  } catch {
+    return undefined;
+  }
 }
-
-export const phaseOf = (node: NodeDirectory): string | undefined => journalOf(node)?.phase;

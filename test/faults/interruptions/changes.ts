@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { existsSync, statSync, writeFileSync } from "node:fs";
 import { AgentProcess, encode, keeping, type MountedSources } from "#test/harness/agent/agent.ts";
-import { journalOf, phaseOf } from "../phases.ts";
+import { phaseOf } from "../phases.ts";
 import { AgentPlace } from "../place.ts";
 import { answeredPasswords, hasAsked, installProvider } from "../provider.ts";
 import type { Cut } from "../relay.ts";
@@ -28,8 +28,8 @@ export type Change = Readonly<{
   file: string;
   /** The code in the agent's readiness at the end. */
   code: "GPS200" | "GPS218" | "GPS224" | "GPS254";
-  /** config.json's mode at the end. Needed only if the mode does not follow from `file`. */
-  mode?: 0o600;
+  /** The kubelet has used the provider. */
+  isAsked?: true;
   /** Prepares the node just before the change. */
   before?: (place: AgentPlace) => Promise<void> | void;
   /** Returns true if a restarted kubelet crashes. */
@@ -38,8 +38,8 @@ export type Change = Readonly<{
   unbroken?: Change;
   /** Passwords in the provider's answer at the end, on a node that has a provider. */
   answer?: Readonly<Record<string, string>>;
-  /** A check that must also hold at any instant. `asked`: the restarts requested so far. */
-  always?: (place: AgentPlace, asked: number) => void;
+  /** A check that must also hold at any instant. */
+  always?: (place: AgentPlace) => void;
 }>;
 
 const auths = (passwords: Readonly<Record<string, string>>) => {
@@ -81,21 +81,13 @@ function served({ node }: AgentPlace): void {
   assert.ok(inFile || answeredPasswords(node.kubelet)?.["a.io"] === "ours", "a.io is not served");
 }
 
-/**
- * Asserts that the provider's answer stays until a kubelet with our entry in config.json has passed
- * probation.
- */
-function answers(place: AgentPlace, asked: number): void {
+/** Asserts that the provider's answer stays until the kubelet has read our entry in config.json. */
+function answers(place: AgentPlace): void {
   served(place);
-  const answer = answeredPasswords(place.node.kubelet);
-  // Reads the journal's phase after the answer: once the kubelet has passed probation, the agent
-  // can empty the answer at any moment.
-  const phase = phaseOf(place.node) ?? "";
-  if (asked === 0 || ["restarting", "settling"].includes(phase)) assert.deepEqual(answer, mine);
+  assert.deepEqual(answeredPasswords(place.node.kubelet), mine);
 }
 
 const drifts = ({ node }: AgentPlace) => writeFileSync(node.config, theirs);
-const asks = ({ node }: AgentPlace) => hasAsked(node.kubelet);
 const hasOurs = ({ node }: AgentPlace) => node.file === applied;
 const twice = ({ systemd }: AgentPlace) => systemd.restartCalls < 3;
 
@@ -127,21 +119,21 @@ export const changes: readonly Change[] = [
   }),
   change("a withdrawal", ours, byFile(), 0, theirs),
   change("a rollback", none, ours, 4, theirs, { breaks: hasOurs, unbroken: first }),
-  change("a rotation by a provider", provided, byProvider("second"), 0, elsewhere, {
+  change("a rotation by a provider", provided, byProvider("second"), 0, rotated, {
     answer: { "a.io": "second" },
   }),
   change("a withdrawal from a provider", provided, byProvider(), 0, elsewhere, { answer: {} }),
   change("a change to a provider", ours, provided, 0, applied, { answer: mine, always: served }),
   change("a change to a provider that the kubelet has used", ours, provided, 0, elsewhere, {
     answer: mine,
-    // Only a withdrawal or a rollback gives config.json its former mode back.
-    mode: 0o600,
     always: served,
-    before: asks,
+    isAsked: true,
   }),
-  change("a change back from a provider", provided, ours, 1, applied, {
-    answer: {},
+  change("a change back from a provider", provided, ours, 0, applied, {
+    answer: mine,
+    code: "GPS254",
     always: answers,
+    isAsked: true,
   }),
 ];
 
@@ -168,6 +160,7 @@ async function prepared(row: Change): Promise<Disk> {
   const { node } = place;
   writeFileSync(node.config, theirsIn(row), { mode: 0o640 });
   if (hasProvider(row)) installProvider(node.kubelet);
+  if (row.isAsked) hasAsked(node.kubelet);
   script(place, row);
   if (row.from !== undefined) {
     node.mount(1, row.from.content);
@@ -221,11 +214,11 @@ export function begin(place: AgentPlace, row: Change, under?: readonly string[])
  * new file, with the right owner and mode. If config.json contains entries of ours, a journal
  * exists.
  */
-export async function wholeness(row: Change): Promise<(place: AgentPlace, asked: number) => void> {
+export async function wholeness(row: Change): Promise<(place: AgentPlace) => void> {
   const old = (await before(row)).get("config.json");
   assert.ok(old !== undefined && old !== "directory");
   const documents = new Set([old.bytes.toString(), row.file, row.unbroken?.file]);
-  return (place, asked) => {
+  return (place) => {
     const { node } = place;
     const { file } = node;
     assert.ok(documents.has(file), `config.json is ${file}`);
@@ -236,7 +229,7 @@ export async function wholeness(row: Change): Promise<(place: AgentPlace, asked:
     );
     // Throws if the provider's answer is not a complete JSON document.
     answeredPasswords(node.kubelet);
-    row.always?.(place, asked);
+    row.always?.(place);
   };
 }
 
@@ -253,18 +246,12 @@ function assertOwned({ node }: AgentPlace, modes: readonly number[]): void {
  */
 export function checkFiles(place: AgentPlace, row: Change): void {
   const { kubelet, file } = place.node;
-  assertOwned(place, [row.mode ?? (file === theirsIn(row) ? 0o640 : 0o600)]);
+  assertOwned(place, [file === theirsIn(row) ? 0o640 : 0o600]);
   assert.deepEqual(
     { file, answer: answeredPasswords(kubelet) },
     { file: row.file, answer: row.answer },
   );
 }
-
-/**
- * Code → the journal's phase at the end. With GPS254 the agent waits until the kubelet reads the
- * file again.
- */
-const phases = { GPS200: "applied", GPS218: "applied", GPS224: undefined, GPS254: "applied" };
 
 /**
  * Checks the node at the end of the change. `restarts`: the number of restarts that the agents must
@@ -279,15 +266,13 @@ export function check(place: AgentPlace, row: Change, restarts = row.restarts): 
       kubelet: systemd.active,
       restarts: systemd.restartCalls,
       folder: existsSync(node.folder) ? node.kept : "gone",
-      version: journalOf(node)?.version,
       phase: phaseOf(node),
     },
     {
       kubelet: "active",
       restarts,
       folder: isGone ? "gone" : keeping(theirsIn(row)),
-      version: isGone ? undefined : 3,
-      phase: phases[row.code],
+      phase: isGone ? undefined : "resting",
     },
   );
 }

@@ -53,7 +53,8 @@ type Name = number | "directory";
  */
 type Change = readonly (readonly [name: string, file: Name | undefined])[];
 
-const isStaged = (name: string) => /\.staged(\.\d+)?$/.test(name);
+/** A file that is renamed to its staged name once it is whole. No agent looks for it. */
+export const isPartial = (name: string) => /\.staged\.\d+$/.test(name);
 
 /** A directory on which recorded calls are replayed. */
 class Replay {
@@ -102,9 +103,9 @@ class Replay {
 
   #rename(directory: string, ...change: Change): void {
     apply(this.#now, change);
-    // Treats the names of staged files as synced: the next agent removes staged files in any case,
-    // and each unsynced name would double the number of states.
-    if (change.every(([name]) => isStaged(name))) apply(this.#durable, change);
+    // Treats the names of partial files as synced, because each unsynced name would double the
+    // number of states.
+    if (change.every(([name]) => isPartial(name))) apply(this.#durable, change);
     else this.#pending.push([directory, change]);
     assert.ok(this.#pending.length < 8, `${this.#pending.length} changes of names are not synced`);
   }

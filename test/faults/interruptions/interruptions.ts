@@ -3,6 +3,7 @@
  * can happen.
  */
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import type { TestContext } from "node:test";
 import { nodeFiles } from "#contract/names.ts";
 import type { Result } from "#contract/order.ts";
@@ -10,7 +11,7 @@ import { type AgentProcess, inTime } from "#test/harness/agent/agent.ts";
 import type { AgentPlace } from "../place.ts";
 import { nameOf, traced } from "../trace.ts";
 import { before, begin, type Change, check, checkFiles, placeOf, wholeness } from "./changes.ts";
-import { crashes, type Disk } from "./disk.ts";
+import { crashes, type Disk, isPartial } from "./disk.ts";
 import {
   madeBy,
   isRepeated,
@@ -74,8 +75,6 @@ async function runNextAgent(place: AgentPlace, change: Change): Promise<void> {
  */
 type State = Readonly<{
   disk: Disk;
-  /** When the last call before the failure began, in seconds since 1970. */
-  at: number;
   name: string;
   phase: string | undefined;
   asked: number;
@@ -101,54 +100,42 @@ async function record(change: Change): Promise<Recorded> {
   const end = all.at(-1)?.after;
   const states = all.map(({ disk, after }) => ({
     disk,
-    at: after.at,
     name: `after ${nameOf(after)}`,
     phase: journalOf(disk).phase,
     asked: restarts.filter(({ at }) => at < after.at).length,
     last: after === end,
   }));
-  // States that differ only in staged files count as one state, because the next agent removes
-  // staged files.
+  // States that differ only in partial files count as one state.
   const key = ({ disk, asked, last }: State) =>
-    JSON.stringify([
-      asked,
-      last,
-      ...Array.from(disk).filter(([name]) => !name.includes(".staged")),
-    ]);
+    JSON.stringify([asked, last, ...Array.from(disk).filter(([name]) => !isPartial(name))]);
   const distinct = new Map(states.toReversed().map((state) => [key(state), state]));
   return { points: pointsOf(node, calls, requests), states: [...distinct.values()].toReversed() };
 }
 
-type Journal = Readonly<{
-  phase?: string;
-  rereads?: string;
-  calls?: readonly number[];
-  quarantine?: Readonly<{ since: number }>;
-}>;
+type Journal = Readonly<{ phase?: string; written?: Readonly<{ boot: string }> }>;
 
-/** The journal on a disk. An empty object if the journal is missing or its bytes were lost. */
+/**
+ * The journal that describes config.json on a disk: the staged journal, if the staged config.json
+ * was renamed. An empty object if there is none, or its bytes were lost.
+ */
 function journalOf(disk: Disk): Journal {
-  const file = disk.get(nodeFiles.journal);
+  const staged = `${nodeFiles.journal}.staged`;
+  const isCommitted = !disk.has(`${nodeFiles.folder}/config.json.staged`) && disk.has(staged);
+  const file = disk.get(isCommitted ? staged : nodeFiles.journal);
   if (file === undefined || file === "directory" || file.bytes.length === 0) return {};
   return JSON.parse(file.bytes.toString());
 }
 
-/**
- * Returns the disk with its journal's times moved, as if the power had failed just now. Without
- * this, a quarantine would end while other cases run. `years`: by how many years the node's clock
- * is wrong, because some nodes have no battery for their clock.
- */
-function withCurrentTimes({ disk, at }: State, years: number): Disk {
-  const { calls, quarantine, ...rest } = journalOf(disk);
-  if (calls === undefined) return disk;
-  const passed = Math.round(Date.now() - at * 1000);
-  const journal = {
-    ...rest,
-    calls: calls.map((call) => call + passed + years * 31_536_000_000),
-    quarantine: quarantine && { ...quarantine, since: quarantine.since + passed },
-  };
-  const bytes = Buffer.from(JSON.stringify(journal));
-  return new Map(disk).set(nodeFiles.journal, { bytes, mode: 0o600 });
+/** The disk with times of another boot in its journals. */
+function ofFormerBoot(disk: Disk): Disk {
+  const boot = readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim();
+  const former = new Map(disk);
+  for (const [name, file] of disk)
+    if (file !== "directory") {
+      const bytes = file.bytes.toString("latin1").replaceAll(boot, "former");
+      former.set(name, { ...file, bytes: Buffer.from(bytes, "latin1") });
+    }
+  return former;
 }
 
 const records = new Map<Change, Promise<Recorded>>();
@@ -173,7 +160,7 @@ async function signalled(change: Change, point: Point, signal: "KILL" | "TERM"):
       received += Number(point.received && name === point.call);
       if (name === point.call && received === point.nth) agent.child.kill(`SIG${signal}`);
       try {
-        isWhole(place, systemd.restartCalls);
+        isWhole(place);
       } catch (error) {
         broken.push(error);
       }
@@ -185,7 +172,7 @@ async function signalled(change: Change, point: Point, signal: "KILL" | "TERM"):
     else callCount = point.received ? received : await madeBy(agent, node, point);
     if (signal === "TERM") assert.equal(ended, 0);
   }
-  isWhole(place, systemd.restartCalls);
+  isWhole(place);
   await runNextAgent(place, change);
   if (broken.length > 0) throw broken[0];
   check(place, change);
@@ -197,23 +184,23 @@ async function signalled(change: Change, point: Point, signal: "KILL" | "TERM"):
 }
 
 /** Boots the node with the disk that a power failure left. */
-async function booted(change: Change, state: State, years = 0): Promise<boolean> {
+async function booted(change: Change, state: State): Promise<boolean> {
   const { phase, asked, last } = state;
   const isWhole = await wholeness(change);
-  await using place = await placeOf(change, { disk: withCurrentTimes(state, years) });
-  isWhole(place, asked);
+  await using place = await placeOf(change, { disk: ofFormerBoot(state.disk) });
+  isWhole(place);
   // The agent had reported its result before the failure, so the files must be durable.
   if (last) checkFiles(place, change);
-  const isUndone = phase === "restoring" || phase === "reviving" || asked === change.restarts;
+  const isUndone = phase === "reviving" || asked === change.restarts;
   const completed = isUndone ? change : (change.unbroken ?? change);
-  // The journal names the kubelet process that still had to read the repaired file. After the boot,
-  // another process runs, which has read the file at its start.
-  const hasRead = Boolean(journalOf(state.disk).rereads);
-  const end: Change = hasRead ? { ...completed, code: "GPS200" } : completed;
+  // The kubelet has read the file at its start after the boot, so it needs no answer any more.
+  const hasRead = change.code === "GPS254" && Boolean(journalOf(state.disk).written?.boot);
+  const read = { code: "GPS200", ...(completed.answer && { answer: {} }) } as const;
+  const end: Change = hasRead ? { ...completed, ...read } : completed;
   await runNextAgent(place, end);
   // The start of the kubelet at boot counts as the owed restart only if the journal shows that the
   // file was in place before the boot.
-  const proves = phase === "restarting" || phase === "settling" || phase === "reviving";
+  const proves = phase === "restarting" || phase === "reviving";
   check(place, end, proves || asked === change.restarts ? 0 : 1);
   return true;
 }
@@ -258,19 +245,6 @@ const rebooted = async (change: Change) =>
     run: () => booted(change, state),
   }));
 
-async function misdated(change: Change): Promise<Case[]> {
-  const { states } = await recordOf(change);
-  const dated = states.filter(({ disk }) => (journalOf(disk).calls?.length ?? 0) > 0);
-  const phases = new Map(dated.map((state) => [`${state.phase} ${state.asked}`, state]));
-  return [...phases.values()].flatMap((state) =>
-    [-1, 1].map((years) => ({
-      name: `${state.name}, ${years} years`,
-      sure: true,
-      run: () => booted(change, state, years),
-    })),
-  );
-}
-
 /**
  * Every run sends at least this many messages before the restart. How often the agent reads systemd
  * again depends on the time that a change takes: 14 to 38 messages in a dozen runs.
@@ -302,11 +276,6 @@ export const interruptions = {
   killed: { when: "the agent is killed", casesOf: killed },
   ended: { when: "the agent gets SIGTERM", casesOf: ended },
   rebooted: { when: "the node loses its power and boots", casesOf: rebooted },
-  misdated: {
-    when: "the node boots with its clock a year off",
-    casesOf: misdated,
-    of: ({ restarts }) => restarts > 0,
-  },
   cutOff: { when: "systemd hangs up", casesOf: cutOff, of: isPlain },
 } satisfies Record<string, Interruption>;
 

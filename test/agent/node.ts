@@ -148,14 +148,14 @@ export class Node implements Disposable {
     return names.map((name) => readFileSync(join(this.#folder, name), "utf8")).join("\n");
   }
 
-  /** The agent's folder is deleted, or what it keeps there is damaged. */
+  /** The agent's folder is deleted, or a file in it, if there is one, is damaged or deleted. */
   lose(what: "the folder" | "the journal" | "others' bytes"): void {
     const path = join(this.directory, nodeFiles.journal);
-    if (what === "the folder") rmSync(this.#folder, { recursive: true });
-    else if (what === "the journal" && existsSync(path)) truncateSync(path, 10);
-    else
-      for (const name of readdirSync(this.#folder))
-        if (name.startsWith("theirs-")) rmSync(join(this.#folder, name));
+    const theirs = readdirSync(this.#folder).filter((name) => name.startsWith("theirs-"));
+    if (what === "the journal" && existsSync(path)) truncateSync(path, 10);
+    else if (what === "others' bytes" && theirs.length > 0)
+      for (const name of theirs) rmSync(join(this.#folder, name));
+    else rmSync(this.#folder, { recursive: true });
   }
 
   /** The words in the provider's answer. */

@@ -43,7 +43,7 @@ test("begins the next round only after the action of the last round has ended", 
       () => {
         seen.push("look");
         if (seen.length > 4) stop.abort();
-        return wait("GPS202", 0);
+        return wait(seen.length > 2 ? "GPS202" : "GPS203", 0);
       },
       {
         act: async () => {
@@ -60,9 +60,9 @@ test("begins the next round only after the action of the last round has ended", 
 test("releases shared resources only before a wait", async () => {
   const stop = new AbortController();
   const seen: string[] = [];
-  const pauses = [0, 0, long];
+  const steps = [wait("GPS202", 0), wait("GPS203", 0), wait("GPS202", long)];
   await new Loop(stop.signal, () => performance.now()).run(
-    round(() => (seen.push("look"), wait("GPS202", pauses.shift() ?? 0)), {
+    round(() => (seen.push("look"), steps.shift() ?? wait("GPS228", 0)), {
       idle: () => {
         seen.push("idle");
         stop.abort();
@@ -70,6 +70,25 @@ test("releases shared resources only before a wait", async () => {
     }),
   );
   assert.deepEqual(seen, ["look", "look", "look", "idle"]);
+});
+
+test("pauses if the same step is due again at once", async () => {
+  const stop = new AbortController();
+  let looks = 0;
+  await new Loop(stop.signal, () => performance.now()).run(
+    round(() => ((looks += 1), wait("GPS202", 0)), { idle: () => stop.abort() }),
+  );
+  assert.equal(looks, 2);
+});
+
+test("handles a signal although no step waits", async () => {
+  const stop = new AbortController();
+  setTimeout(() => stop.abort(), 1);
+  let looks = 0;
+  await new Loop(stop.signal, () => performance.now()).run(
+    round(() => wait((looks += 1) % 2 === 0 ? "GPS202" : "GPS203", looks < 100_000 ? 0 : long)),
+  );
+  assert.ok(looks < 100_000, "the signal came too late");
 });
 
 test("continues after a failed action", async () => {

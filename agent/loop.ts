@@ -2,7 +2,8 @@
  * The agent's loop: observe, decide, act, wait. Only one round runs at a time. However many hints
  * arrive during a round, they cause one more round.
  */
-import type { Code, Step } from "./facts/step.ts";
+import { setImmediate } from "node:timers/promises";
+import type { Step } from "./facts/step.ts";
 
 export type Round = Readonly<{
   next: () => Promise<Step>;
@@ -32,7 +33,8 @@ export class Loop {
   #wake = () => {};
   #end = () => {};
   readonly #stop: AbortSignal;
-  #failing: Code | undefined;
+  /** The last step, and how often it came again in succession. */
+  #last = "";
   #tries = 0;
   #hinted = Number.NEGATIVE_INFINITY;
   readonly #clock: () => number;
@@ -58,15 +60,18 @@ export class Loop {
       // A hint that arrives during the work ends the next wait at once.
       this.#isHinted = false;
       // The step is not kept. It can use 20 MiB of memory, which the next round needs.
-      const { again, code } = await this.#once(round);
-      const pause = this.#pause(again, code);
-      if (pause === 0) continue;
-      round.idle();
-      await this.#wait(pause);
+      const pause = this.#pause(await this.#once(round));
+      if (pause > 0) {
+        round.idle();
+        await this.#wait(pause);
+      } else {
+        // Otherwise, a signal would not be handled as long as no step waits.
+        await setImmediate();
+      }
     }
   }
 
-  async #once(round: Round): Promise<Pick<Step, "again" | "code">> {
+  async #once(round: Round): Promise<Pick<Step, "action" | "again" | "code">> {
     let step: Step;
     try {
       step = await round.next();
@@ -76,18 +81,18 @@ export class Loop {
       step = round.failed(error);
       if (!this.#stop.aborted) round.report(step);
     }
-    const { again, code } = step;
-    return { again, code };
+    const { action, again, code } = step;
+    return { action, again, code };
   }
 
-  #pause(again: Step["again"], code: Code): number {
-    if (again !== "back off") {
-      this.#tries = 0;
-      return again;
-    }
-    this.#tries = this.#failing === code ? this.#tries + 1 : 0;
-    this.#failing = code;
-    return Math.min(longestBackOff, 1000 * 2 ** Math.min(this.#tries, 10));
+  /** A change that is due again at once has had no effect, so it is tried less and less often. */
+  #pause({ action, again, code }: Pick<Step, "action" | "again" | "code">): number {
+    const last = `${action} ${code} ${again}`;
+    this.#tries = this.#last === last ? this.#tries + 1 : 0;
+    this.#last = last;
+    if (again !== "back off" && (again > 0 || this.#tries === 0)) return again;
+    const tries = again === "back off" ? this.#tries : this.#tries - 1;
+    return Math.min(longestBackOff, 1000 * 2 ** Math.min(tries, 10));
   }
 
   async #wait(milliseconds: number): Promise<void> {

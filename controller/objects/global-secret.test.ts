@@ -15,6 +15,7 @@ import {
   withoutRemoved,
   type Declared,
   formerAfter,
+  formerIn,
   type Numbered,
 } from "./global-secret.ts";
 
@@ -66,8 +67,8 @@ test("law: reads back its own writes, and always has all keys of both slots", ()
           mode,
           served,
           publishedAt,
-          former: "s\nd",
         });
+        assert.equal(formerIn(secret), "s\nd");
         assert.deepEqual(Object.keys(secret.data ?? {}).toSorted(), allKeys.toSorted());
       },
     ),
@@ -261,7 +262,7 @@ test("remembers digests of additional values that left, but neither the original
     { "a.io": entry("old"), "b.io": entry("same"), "c.io": entry("original") },
     { "a.io": "additional", "b.io": "additional", "c.io": "original" },
   );
-  const published = readPublished(globalSecret(declared({ newest: numbered(4, before) })));
+  const published = globalSecret(declared({ newest: numbered(4, before) }));
   const next = content({ "b.io": entry("same") }, { "b.io": "additional" });
   const former = readFormer(formerAfter(published, next));
   const isKnown = (key: string, password: string) =>
@@ -270,4 +271,31 @@ test("remembers digests of additional values that left, but neither the original
     [isKnown("a.io", "old"), isKnown("b.io", "same"), isKnown("c.io", "original")],
     [true, false, false],
   );
+});
+
+test("remembers them also if the revision is malformed", () => {
+  const sources = '{"a.io":"additional"}';
+  const newest = numbered(4, { document: '{"auths":{"a.io":{"auth":"x"}}}', sources });
+  const secret = globalSecret(declared({ newest, former: "salt\nolder" }));
+  const damaged = { ...secret, data: { ...secret.data, [secretKeys.revision]: "N3g=" } };
+  assert.equal(readPublished(damaged), undefined);
+  const [salt, ...digests] = formerAfter(damaged, { document: "{}", sources: "{}" }).split("\n");
+  assert.deepEqual([salt, digests[0], digests.length], ["salt", "older", 2]);
+});
+
+test("remembers the newest values longest if more leave than it can keep", () => {
+  const content = (password: string) => {
+    const keys = Array.from({ length: 600 }, (_, index) => `r${index}.io`);
+    const auths = Object.fromEntries(keys.map((key) => [key, { auth: password }]));
+    const sources = Object.fromEntries(keys.map((key) => [key, "additional"]));
+    return { document: JSON.stringify({ auths }), sources: JSON.stringify(sources) };
+  };
+  const [newest, served] = [numbered(4, content("new")), numbered(3, content("served"))];
+  const secret = globalSecret(declared({ newest, served }));
+  const former = readFormer(formerAfter(secret, { document: "{}", sources: "{}" }));
+  const count = (auth: string) =>
+    Array.from({ length: 600 }, (_, index) => `r${index}.io`).filter((key) =>
+      isFormer(former, { key, entry: JSON.stringify({ auth }) }),
+    ).length;
+  assert.deepEqual([count("new"), count("served")], [600, 400]);
 });

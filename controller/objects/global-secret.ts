@@ -40,8 +40,6 @@ export type Published = Numbered &
     served: Numbered | "nothing";
     /** When the newest content was published, in seconds since 1970. 0 if unknown. */
     publishedAt: number;
-    /** Digests of values that were published and left. */
-    former: string;
   }>;
 
 /**
@@ -81,7 +79,6 @@ export function readPublished(secret: V1Secret | undefined): Published | undefin
     mode: publishedModes.find((candidate) => candidate === mode),
     served: readServed(secret, newest),
     publishedAt: Number.isNaN(at) ? 0 : at / 1000,
-    former: textOf(secret, formerKey),
   };
 }
 
@@ -195,14 +192,21 @@ function additionalIn(content: Documents): Value[] {
   }
 }
 
+/** The key `former` of the Secret. It does not depend on the other keys, which can be malformed. */
+export const formerIn = (secret: V1Secret | undefined): string => textOf(secret, formerKey);
+
 /** The key `former` after `next` is published: with the values that it does not have any more. */
-export function formerAfter(published: Published | undefined, next: Documents): string {
-  const served =
-    published === undefined || published.served === "nothing" ? [] : [published.served];
-  const left = published === undefined ? [] : [published, ...served].flatMap(additionalIn);
+export function formerAfter(secret: V1Secret | undefined, next: Documents): string {
+  // The newest values come last, because the first ones are forgotten if they are too many.
+  const left = [servedKeys, newestKeys].flatMap((keys) =>
+    additionalIn({
+      document: textOf(secret, keys.document),
+      sources: textOf(secret, keys.sources),
+    }),
+  );
   const present = additionalIn(next);
   const salt = newSalt().toString("base64url");
-  return nextFormer(published?.former ?? "", { left, present, salt });
+  return nextFormer(formerIn(secret), { left, present, salt });
 }
 
 /** The declared Secret. It always has all keys, because the agents' volume names each of them. */

@@ -14,6 +14,7 @@ import {
   newSalt,
   readPublished,
   formerAfter,
+  formerIn,
   withoutRemoved,
   type Declared,
   type Published,
@@ -207,7 +208,7 @@ class Step {
           mode,
           served: served === "nothing" ? served : withoutRemoved(served, document),
           publishedAt: this.#context.times().api,
-          former: formerAfter(published, { document, sources }),
+          former: formerAfter(this.#objects.global, { document, sources }),
         });
         return;
       }
@@ -250,7 +251,7 @@ class Step {
       mode: before?.mode ?? publishedMode(agent.delivery),
       served: before?.served ?? "nothing",
       publishedAt: before?.publishedAt ?? 0,
-      former: before?.former ?? "",
+      former: formerIn(this.#objects.global),
       ...changes,
     });
     const { global } = this.#objects;

@@ -29,8 +29,8 @@ export function isFormer({ salt, digests }: Former, value: Value): boolean {
 }
 
 /**
- * The key after values have left. A value that is published again is not a former one. `salt`: used
- * if there is none yet.
+ * The key after values have left, in this order: if they are too many, the first are forgotten. A
+ * value that is published again is not a former one. `salt`: used if there is none yet.
  */
 export function nextFormer(
   text: string,
@@ -43,7 +43,10 @@ export function nextFormer(
   const former = readFormer(text);
   const usedSalt = former.salt || salt;
   const digests = new Set(former.digests);
-  for (const value of left) digests.add(digestOf(usedSalt, value));
+  for (const digest of left.map((value) => digestOf(usedSalt, value))) {
+    digests.delete(digest);
+    digests.add(digest);
+  }
   for (const value of present) digests.delete(digestOf(usedSalt, value));
   return [usedSalt, ...[...digests].slice(-mostDigests)].join("\n");
 }

@@ -1,6 +1,6 @@
 /** On a real file system, in a temporary directory. */
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { temporary } from "#test/temporary.ts";
@@ -17,6 +17,9 @@ test("creates our folder with mode 0700, removes the folder, and refuses a file 
   const { root, folder } = place(t);
   const ours = join(root, "ours");
   await makeFolder(ours);
+  await makeFolder(ours);
+  assert.equal(statSync(ours).mode & 0o777, 0o700);
+  chmodSync(ours, 0o755);
   await makeFolder(ours);
   assert.equal(statSync(ours).mode & 0o777, 0o700);
   for (const name of [

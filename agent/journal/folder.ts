@@ -2,7 +2,7 @@
  * Our folder beside config.json: the journal, the file with the other programs' bytes, files that
  * nobody could read, the lock's sockets, staged files.
  */
-import { existsSync, lstatSync, mkdirSync, readdirSync, rmdirSync } from "node:fs";
+import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, rmdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { nodeFiles } from "#contract/names.ts";
 import { ignoring } from "../files/errno.ts";
@@ -17,16 +17,18 @@ export const journalName = basename(nodeFiles.journal);
 /** Creates our folder durably, with mode 0700. A folder with a journal is already durable. */
 export async function makeFolder(folder: string): Promise<void> {
   makeDirectory(folder);
-  if (!lstatSync(folder).isDirectory()) throw new FileError(`${folder} is not a directory`);
   if (!existsSync(join(folder, journalName))) await sync(dirname(folder));
 }
 
 /**
- * Creates a folder if it does not exist. Node's recursive mode would also create a missing kubelet
+ * Creates a folder if it does not exist, and lets only root enter it. Node's recursive mode would also create a missing kubelet
  * directory, and would report a read-only file system as ENOENT.
  */
 export function makeDirectory(folder: string): void {
   ignoring("EEXIST", () => mkdirSync(folder, { mode: 0o700 }));
+  const stats = lstatSync(folder);
+  if (!stats.isDirectory()) throw new FileError(`${folder} is not a directory`);
+  if ((stats.mode & 0o777) !== 0o700) chmodSync(folder, 0o700);
 }
 
 /**

@@ -97,12 +97,10 @@ async function serve(config: Config): Promise<number> {
     isUnsettled &&= !lock.held;
     return alone;
   };
-  let elsewhere = whyElsewhere(config);
   const healthz = () => askHealthz(config.healthzPort, config.healthzAddress);
   const observer = new Observer({
     config,
-    // The mounts stay the same while the container runs, but a directory can become readable.
-    elsewhere: () => (elsewhere &&= whyElsewhere(config)),
+    elsewhere: whyElsewhere(config),
     systemd,
     healthz,
     acquire,

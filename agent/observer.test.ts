@@ -78,7 +78,7 @@ class Place {
     const leaseRenewed = () => Promise.resolve(undefined);
     const time = { now: Date.now, clock, bootTime };
     const inputs = { ...this.#effects, ...time, leaseRenewed, healthz, acquire, seen };
-    this.#observing = () => new Observer({ ...inputs, elsewhere: () => this.elsewhere });
+    this.#observing = () => new Observer({ ...inputs, elsewhere: this.elsewhere });
     this.observer = this.#observing();
     const open = t.mock.method(fs, "openSync");
     syncBuiltinESMExports();

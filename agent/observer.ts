@@ -25,7 +25,7 @@ import { auto } from "#contract/values.ts";
 export type Inputs = Readonly<{
   config: Config;
   /** Why the mounted directory does not belong to this kubelet; undefined if it does. */
-  elsewhere: () => string | undefined;
+  elsewhere: string | undefined;
   systemd: Systemd;
   healthz: () => Promise<Healthz>;
   /** When the node's Lease was last renewed, in milliseconds since 1970. */
@@ -116,7 +116,7 @@ export class Observer {
       order: orderFor(seen().own, recorded),
       time: bootTime(),
       alone,
-      elsewhere: elsewhere(),
+      elsewhere,
       contents: await this.#readings.contents(seen().secret, modeOf(config)),
       journal,
       vanished: journal !== read,

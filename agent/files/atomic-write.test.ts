@@ -1,7 +1,7 @@
 /** On a real file system, in a temporary directory. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import {
+import fs, {
   mkdirSync,
   promises,
   readdirSync,
@@ -11,6 +11,7 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { temporary } from "#test/temporary.ts";
@@ -52,6 +53,24 @@ test("does not replace a file that another program changed after it was read", a
   }
   assert.equal(readFileSync(target, "utf8"), "back");
 });
+
+for (const code of ["EBUSY", "EXDEV"])
+  test(`leaves the file, and nothing else, if it is on a separate mount (${code})`, async (t) => {
+    const { folder, target } = place(t);
+    writeFileSync(target, "old");
+    const real = fs.renameSync;
+    const rename = t.mock.method(fs, "renameSync", (from: fs.PathLike, to: fs.PathLike) => {
+      if (to !== target) return real(from, to);
+      throw Object.assign(new Error("rename"), { code, syscall: "rename" });
+    });
+    syncBuiltinESMExports();
+    const replaced = replace({ target, folder, bytes, mode: 0o600 });
+    await assert.rejects(replaced, /^Error: rename: it is on a separate mount/);
+    rename.mock.restore();
+    syncBuiltinESMExports();
+    assert.equal(readFileSync(target, "utf8"), "old");
+    assert.deepEqual(readdirSync(folder), []);
+  });
 
 /** Records each synced path from now on, with the target's content at that moment. */
 function syncs(t: TestContext, target: string) {

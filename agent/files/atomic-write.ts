@@ -17,7 +17,7 @@
 // seconds.
 import { constants, lstatSync, promises, readFileSync, renameSync, unlinkSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { OwnError, ignoring } from "./errno.ts";
+import { describe, hasCode, OwnError, ignoring } from "./errno.ts";
 
 const onlyRead = constants.O_RDONLY | constants.O_NOFOLLOW;
 
@@ -54,12 +54,25 @@ export async function replace({
   try {
     await stage(staged, bytes, mode);
     expect(target, expected);
-    renameSync(staged, target);
+    moveFile(staged, target);
   } catch (error) {
     tidy(staged);
     throw error;
   }
   await sync(dirname(target));
+}
+
+/**
+ * Renames a file. If it or the other file is a mount point, as with kind's extraMounts, or on
+ * another mount, nothing changes, and the FileError explains it.
+ */
+export function moveFile(from: string, to: string): void {
+  try {
+    renameSync(from, to);
+  } catch (error) {
+    if (!hasCode(error, "EBUSY") && !hasCode(error, "EXDEV")) throw error;
+    throw new FileError(`${describe(error)}: it is on a separate mount, so no file can replace it`);
+  }
 }
 
 /** The name under which a file is staged. */

@@ -16,6 +16,7 @@ import { temporary } from "#test/temporary.ts";
 import { overlay } from "../delivery/config-json/overlay.ts";
 import { before, idle, restarting } from "../facts/facts.fixture.ts";
 import { FileChanged, identify } from "../files/atomic-write.ts";
+import { needsMounts, printedAfter } from "../files/needs.fixture.ts";
 import { type File, firstJournal, type Journal, writeJournal } from "./journal.ts";
 import { commit, readStore, saveJournal, setAside, settleStore } from "./store.ts";
 
@@ -84,6 +85,30 @@ test("removes a file by moving it into the folder", async (t) => {
   assert.deepEqual(names(folder), ["journal.json"]);
   await put(absent, absent);
   assert.deepEqual(names(folder), ["journal.json"]);
+});
+
+test("changes nothing if config.json is a separate mount, as with kind's extraMounts", async (t) => {
+  const skip = needsMounts();
+  if (skip) return t.skip(skip);
+  const { root, folder, target, put } = place(t);
+  await put(before, undefined);
+  const kept = names(folder);
+  const source = (file: string) => JSON.stringify(join(import.meta.dirname, file));
+  const program = `
+import { commit } from ${source("store.ts")};
+import { identify } from ${source("../files/atomic-write.ts")};
+import { firstJournal } from ${source("journal.ts")};
+const [root] = process.argv.slice(1);
+const target = root + "/config.json";
+for (const file of [{ bytes: Buffer.from("new"), mode: 0o600 }, { absent: true }]) {
+  const change = { journal: firstJournal({ absent: true }), file, expected: identify(target) };
+  await commit(target, root + "/own", change).catch(({ message }) => console.log(message));
+}`;
+  const printed = printedAfter('mount --bind "$1/config.json" "$1/config.json"', program, root);
+  assert.match(printed, /^(EBUSY.* it is on a separate mount, so no file can replace it\n){2}$/);
+  assert.equal(fileAt(target), textOf(overlay(before.theirs, before.content)));
+  assert.deepEqual(names(folder), kept);
+  assert.deepEqual(await readStore(folder), { kind: "journal", journal: before });
 });
 
 class Killed extends Error {}

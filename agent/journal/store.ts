@@ -19,6 +19,7 @@ import {
 import {
   expect,
   type FileIdentity,
+  moveFile,
   replace,
   stage,
   stagedName,
@@ -95,7 +96,7 @@ export async function commit(
     await stage(paths.journal, bytes, 0o600);
     await sync(folder);
     expect(target, expected);
-    if ("bytes" in file) renameSync(paths.staged, target);
+    if ("bytes" in file) moveFile(paths.staged, target);
     else takeAway(target, paths);
   } catch (error) {
     for (const path of [paths.journal, paths.staged, paths.removing, paths.removed]) tidy(path);
@@ -119,7 +120,7 @@ type Paths = ReturnType<typeof pathsIn>;
 
 /** Moves config.json into our folder; if there is none, only the mark that stands for it. */
 function takeAway(target: string, { removing, removed }: Paths): void {
-  if (existsSync(target)) renameSync(target, removed);
+  if (existsSync(target)) moveFile(target, removed);
   tidy(removing);
 }
 

@@ -1,17 +1,19 @@
 import assert from "node:assert/strict";
-import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
+import { coveredFolders } from "#contract/names.ts";
 import { temporary } from "#test/temporary.ts";
-import { mountsIn } from "../files/mounts.ts";
+import { mountsIn as parsed } from "../files/mounts.ts";
+import { mountsIn, podUid } from "#test/harness/agent/node-directory.ts";
 import { whyElsewhere, whyOther } from "./identity.ts";
 
-const uid = "3b2f6c1e-4e0e-4f86-9d6b-0a4a37b3b001";
+const uid = podUid;
 const kubeletDirectory = "/host/kubelet";
 
 /** Lines of mountinfo as runc makes them: device, source and mount point of each mount. */
 const list = (...mounts: readonly (readonly [device: string, source: string, point: string])[]) =>
-  mountsIn(
+  parsed(
     mounts
       .map(
         ([device, source, point], index) =>
@@ -20,8 +22,13 @@ const list = (...mounts: readonly (readonly [device: string, source: string, poi
       .join("\n"),
   );
 const pod = (pods: string) => `${pods}/${uid}/containers/agent/1a2b3c4d`;
-/** The volume that covers `pods`. */
-const cover = (pods: string) => `${pods}/${uid}/volumes/kubernetes.io~empty-dir/empty`;
+/** The volume that covers these folders. */
+const cover = (folders: readonly string[]) =>
+  list(
+    ...folders.map(
+      (folder) => [root, "/pods/1/volumes/1/empty", `/host/kubelet/${folder}`] as const,
+    ),
+  );
 const [root, disk] = ["254:0", "0:39"];
 const termination = "/dev/termination-log";
 const covered = "/host/kubelet/pods";
@@ -31,34 +38,20 @@ const rows: readonly (readonly [
   where: string,
   mounts: ReturnType<typeof list>,
   why: RegExp | undefined,
-  link?: string,
 ])[] = [
   [
     "the node's disk",
-    list(
-      [root, standard, kubeletDirectory],
-      [root, cover(`${standard}/pods`), covered],
-      [root, pod(`${standard}/pods`), termination],
-    ),
+    list([root, standard, kubeletDirectory], [root, pod(`${standard}/pods`), termination]),
     undefined,
   ],
   [
     "a disk of its own",
-    list(
-      [disk, "/", kubeletDirectory],
-      [disk, cover("/pods"), covered],
-      [disk, pod("/pods"), termination],
-    ),
+    list([disk, "/", kubeletDirectory], [disk, pod("/pods"), termination]),
     undefined,
   ],
   [
     "a directory with a separate disk for its pods",
-    list(
-      [root, standard, kubeletDirectory],
-      [disk, "/", covered],
-      [disk, cover(""), covered],
-      [disk, pod(""), termination],
-    ),
+    list([root, standard, kubeletDirectory], [disk, "/", covered], [disk, pod(""), termination]),
     undefined,
   ],
   [
@@ -79,43 +72,6 @@ const rows: readonly (readonly [
     undefined,
   ],
   [
-    "a directory whose pods are a link on the same disk",
-    list(
-      [root, standard, kubeletDirectory],
-      [root, cover("/data/pods"), "/data/pods"],
-      [root, pod("/data/pods"), termination],
-    ),
-    undefined,
-    "/data/pods",
-  ],
-  [
-    "a directory whose pods are a relative link",
-    list([root, standard, kubeletDirectory], [root, pod("/var/lib/data/pods"), termination]),
-    undefined,
-    "../data/pods",
-  ],
-  [
-    "a directory whose pods are a link to another disk",
-    list([root, standard, kubeletDirectory], [disk, pod("/pods"), termination]),
-    undefined,
-    "/mnt/disk/pods",
-  ],
-  [
-    "a directory whose pods are a link to the root of another disk",
-    list([root, standard, kubeletDirectory], [disk, pod(""), termination]),
-    undefined,
-    "/mnt/disk",
-  ],
-  [
-    "a directory whose pods are a link, on a system in a directory of the disk",
-    list(
-      ["8:4", "/ostree/deploy/fcos/var/lib/kubelet", kubeletDirectory],
-      ["8:4", pod("/ostree/deploy/fcos/var/data/pods"), termination],
-    ),
-    undefined,
-    "/var/data/pods",
-  ],
-  [
     "another directory",
     list([root, standard, kubeletDirectory], [root, pod("/data/kubelet/pods"), termination]),
     /^the kubelet has its pods in \/data\/kubelet\/pods of device 254:0, not in \/var\/lib\/kubelet\/pods of device 254:0$/,
@@ -129,12 +85,6 @@ const rows: readonly (readonly [
     "a directory that contains the kubelet's",
     list([root, "/var/lib", kubeletDirectory], [root, pod(`${standard}/pods`), termination]),
     /not in \/var\/lib\/pods of/,
-  ],
-  [
-    "another directory whose pods are a link to a third one",
-    list([root, standard, kubeletDirectory], [root, pod("/data/kubelet/pods"), termination]),
-    /not in \/old\/pods of/,
-    "/old/pods",
   ],
   [
     "the directory of another pod",
@@ -155,27 +105,34 @@ const rows: readonly (readonly [
     /^\/host\/kubelet is not mounted$/,
   ],
 ];
-for (const [where, mounts, why, link] of rows)
+for (const [where, mounts, why] of rows)
   test(`${why === undefined ? "accepts" : "refuses"} ${where} as the kubelet's directory`, () => {
-    const reason = whyOther(mounts, { uid, kubeletDirectory, link });
+    const reason = whyOther([...mounts, ...cover(coveredFolders)], { uid, kubeletDirectory });
     if (why === undefined) assert.equal(reason, undefined);
     else assert.match(reason ?? "accepted", why);
   });
 
-test("reads the mounts, and the link in the mounted directory", (t) => {
+for (const folder of coveredFolders)
+  test(`refuses a directory whose ${folder} are a link, because the covering volume is elsewhere`, () => {
+    const mounts = list(
+      [root, standard, kubeletDirectory],
+      [root, "/pods/1/volumes/1/empty", `/mnt/old/${folder}`],
+      [disk, pod(""), termination],
+    );
+    const others = cover(coveredFolders.filter((other) => other !== folder));
+    assert.match(
+      whyOther([...mounts, ...others], { uid, kubeletDirectory }) ?? "accepted",
+      new RegExp(`^no volume covers /host/kubelet/${folder}; .* not a link$`),
+    );
+  });
+
+test("reads the mounts of the container", (t) => {
   const directory = temporary(t);
   const mountinfo = join(directory, "mountinfo");
   const place = { uid, kubeletDirectory: directory, mountinfo };
   assert.match(whyElsewhere(place) ?? "", /ENOENT/);
-  writeFileSync(
-    mountinfo,
-    `98 95 254:0 ${standard} ${directory} rw - ext4 /dev/vda rw\n` +
-      `99 95 254:0 ${pod("/data/pods")} ${termination} rw - ext4 /dev/vda rw\n`,
-  );
-  mkdirSync(join(directory, "pods"));
-  assert.match(whyElsewhere(place) ?? "", /has its pods in \/data\/pods/);
-  rmSync(join(directory, "pods"), { recursive: true });
-  symlinkSync("/data/pods", join(directory, "pods"));
+  writeFileSync(mountinfo, mountsIn(directory));
   assert.equal(whyElsewhere(place), undefined);
   assert.match(whyElsewhere({ ...place, uid: "" }) ?? "", /is not a file of pod/);
+  assert.match(whyElsewhere({ ...place, kubeletDirectory: "/x" }) ?? "", /\/x is not mounted/);
 });

@@ -28,8 +28,7 @@ const nodeFlags = [
   `--allow-fs-read=${names.mountPaths.kubelet}/*`,
   `--allow-fs-read=${names.mountPaths.systemd}/private`,
   `--allow-fs-read=${names.mountPaths.credentials}/*`,
-  // `boot_id` identifies the boot. `mountinfo` shows whether config.json is itself a mount, and
-  // whose directory is mounted.
+  // `boot_id` identifies the boot. `mountinfo` shows whose directory is mounted, and its covers.
   "--allow-fs-read=/proc/sys/kernel/random/boot_id",
   "--allow-fs-read=/proc/self/mountinfo",
   // Who listens at the kubelet's healthz port.
@@ -47,20 +46,6 @@ const nodeFlags = [
 
 /** The name of the volume that covers folders. */
 export const cover = "empty";
-
-/**
- * Folders of the kubelet's directory that the agent does not need: other pods' volumes and tokens,
- * the kubelet's keys, and the sockets of CSI drivers, device plugins and the kubelet. An empty
- * volume covers each folder. Without CAP_SYS_ADMIN, the container cannot remove the volume.
- */
-const coveredFolders = [
-  "pods",
-  "pki",
-  "plugins",
-  "plugins_registry",
-  "device-plugins",
-  "pod-resources",
-] as const;
 
 /**
  * Variables that make the C library return freed memory. They set one arena, separate pages for
@@ -116,7 +101,7 @@ export function container(agent: Agent): V1Container {
       // Without HostToContainer, the agent's copies of other pods' mounts would keep the mounted
       // devices busy.
       { name: "kubelet", mountPath: names.mountPaths.kubelet, mountPropagation: "HostToContainer" },
-      ...coveredFolders.map((folder) => ({
+      ...names.coveredFolders.map((folder) => ({
         name: cover,
         mountPath: `${names.mountPaths.kubelet}/${folder}`,
         readOnly: true,

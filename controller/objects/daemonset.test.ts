@@ -249,7 +249,8 @@ test("relaxes AppArmor only if systemd's socket is mounted, and sets the install
 });
 
 test("covers the folders with other programs' keys, volumes and sockets in every mode, after their parent", () => {
-  const folders = "pods,pki,plugins,plugins_registry,device-plugins,pod-resources".split(",");
+  const folders =
+    "pods,pki,checkpoints,plugins,plugins_registry,device-plugins,pod-resources".split(",");
   const covers = folders.map((folder) => `/host/kubelet/${folder} true`);
   for (const delivery of [{ mode: "Restart" }, { mode: "Reread" }, ...providers] as const) {
     const { containers: [agent] = [], volumes = [] } = podOf({ delivery }) ?? {};

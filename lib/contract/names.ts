@@ -161,6 +161,22 @@ export const mountPaths = {
   credentials: "/var/run/secrets/kubernetes.io/serviceaccount",
 } as const;
 
+/**
+ * Folders of the kubelet's root directory that the agent does not need: other pods' volumes and
+ * tokens, the kubelet's keys, the memory of other containers, and the sockets of CSI drivers, device
+ * plugins and the kubelet. An empty volume covers each folder. Without CAP_SYS_ADMIN, the container
+ * cannot remove the volume.
+ */
+export const coveredFolders = [
+  "pods",
+  "pki",
+  "checkpoints",
+  "plugins",
+  "plugins_registry",
+  "device-plugins",
+  "pod-resources",
+] as const;
+
 /** Our own folder and files below the kubelet's root directory. */
 export const nodeFiles = {
   config: "config.json",

@@ -58,7 +58,7 @@ export class Process {
     const lock = { release: () => {} };
     const observer = new Observer({
       config,
-      elsewhere: () => undefined,
+      elsewhere: undefined,
       systemd,
       healthz: async () => node.healthz,
       leaseRenewed,

@@ -202,6 +202,10 @@ export const denied: Readonly<Record<string, Change>> = {
   "no arguments": (spec) => delete containerOf(spec).args,
   "a variable that Node reads": (spec) =>
     containerOf(spec).env?.push({ name: "NODE_OPTIONS", value: "--import=data:," }),
+  "a variable that the watcher of files reads": (spec) =>
+    containerOf(spec).env?.push({ name: "CHOKIDAR_USEPOLLING", value: "1" }),
+  "a variable that the resolver reads": (spec) =>
+    containerOf(spec).env?.push({ name: "RES_OPTIONS", value: "timeout:30" }),
   "a variable that the loader reads": (spec) =>
     containerOf(spec).env?.push({ name: "LD_PRELOAD", value: "/x" }),
   "another API server": (spec) =>

@@ -24,8 +24,6 @@ before(async () => {
 });
 after(() => cluster?.down());
 
-const covered = ["pods", "pki", "plugins", "plugins_registry", "device-plugins", "pod-resources"];
-
 /**
  * Lists the mounts of the host that are writable, the files that the probe could really open for
  * writing, and what it sees or can rename of covered folders.
@@ -34,7 +32,7 @@ const probe = `
 const fs = require("fs");
 const mounts = fs.readFileSync("/proc/self/mountinfo", "utf8").trim().split("\\n")
   .map((line) => line.split(" ")).map(([, , , , point, options]) => ({ point, options: options.split(",") }));
-const covered = ${JSON.stringify(covered)}.map((folder) => "/host/kubelet/" + folder);
+const covered = ${JSON.stringify(names.coveredFolders)}.map((folder) => "/host/kubelet/" + folder);
 const ofHost = mounts.filter(({ point }) =>
   point.startsWith("/host/") && (covered.includes(point) || !point.startsWith("/host/kubelet")));
 const writable = ofHost.filter(({ options }) => !options.includes("ro")).map(({ point }) => point);
@@ -90,7 +88,7 @@ test("can write nothing of the host except the kubelet's directory, and see noth
   assert.ok(container !== undefined && others.length === 0);
   assert.equal(pod.spec?.initContainers, undefined);
   const report = (await probed(pod, container)) as { seen: number };
-  assert.ok(report.seen > covered.length, "the probe sees too few mounts of the host");
+  assert.ok(report.seen > names.coveredFolders.length, "the probe sees too few mounts of the host");
   assert.partialDeepStrictEqual(report, { writable: [], wrote: [], uncovered: [] });
   const uid = pod.metadata?.uid ?? "";
   assert.ok((await node.exec(["ls", "/var/lib/kubelet/pods"])).includes(uid), "pods is empty");

@@ -44,12 +44,12 @@ const judged = {
 
 /**
  * Pattern for names of variables that change which program the agent runs, or what it does: those
- * that Node.js and its libraries, the dynamic linker and the C library read, and those that the
- * agent reads. Admission may add other variables, such as a proxy's address, which the agent does
- * not use.
+ * of Node.js and its libraries, of the dynamic linker and the C library, and the agent's own.
+ * Admission may add other variables, such as a proxy's address, which the agent does not use.
  */
 export const reservedVariables =
-  "^(NODE_|UV_|LD_|MALLOC_|GLIBC_|GCONV_|OPENSSL_|SSL_|KUBERNETES_|POD_UID$)";
+  "^(NODE_|UV_|CHOKIDAR_|OPENSSL_|SSL_|LD_|MALLOC_|GLIBC_|GCONV_|LOCPATH$|LOCALDOMAIN$|" +
+  "RES_OPTIONS$|HOSTALIASES$|KUBERNETES_|POD_UID$)";
 
 /** Fields that the API server adds to a pod and a container. */
 const completedPod = { restartPolicy: "Always", schedulerName: "default-scheduler" };

@@ -4,7 +4,6 @@
  */
 import type { FileIdentity } from "#agent/files/atomic-write.ts";
 import { describe } from "#agent/files/errno.ts";
-import { mountOver, readMounts } from "#agent/files/mounts.ts";
 import { readOwn } from "#agent/files/own-file.ts";
 import type { File } from "#agent/journal/journal.ts";
 import { excess, mostBytes, readDocument } from "./document.ts";
@@ -43,9 +42,6 @@ function read(path: string): NodeFile {
       unreadable: undefined,
     };
   if (ownFile.kind !== "file") return ownFile;
-  // A rename over a mount point fails with EBUSY, for example with kind's extraMounts.
-  if (mountOver(readMounts([path]), path)?.point === path)
-    return { kind: "refused", why: "it is a mount point, so no file can replace it" };
   const { identity, bytes, mode, owner } = ownFile;
   const much = excess(bytes);
   if (much !== undefined) return { kind: "refused", why: `it has ${much}` };

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import fs, {
+import {
   chmodSync,
   linkSync,
   mkdirSync,
@@ -9,7 +9,6 @@ import fs, {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { syncBuiltinESMExports } from "node:module";
 import { basename, join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { temporary } from "#test/temporary.ts";
@@ -18,10 +17,15 @@ import { answerOf } from "#pullsecret/provider.ts";
 import { hasAsked, installProvider } from "#test/faults/provider.ts";
 import { emptyAnswer } from "./places.ts";
 import { readInstalled, writeAnswer } from "./provider.ts";
-import { ownMounts } from "#agent/files/mounts.ts";
-import { makeFifo, needsFifo, needsProc } from "#agent/files/needs.fixture.ts";
+import {
+  makeFifo,
+  needsFifo,
+  needsMounts,
+  needsProc,
+  printedAfter,
+} from "#agent/files/needs.fixture.ts";
 
-const { folder, script, config: configFile, answer, bin, configs } = providerFiles;
+const { script, config: configFile, answer, bin, configs } = providerFiles;
 const value = { auth: "dTpw" };
 const read = (root: string) => readInstalled(root, "All", 0);
 
@@ -86,38 +90,17 @@ for (const [why, spoil, needs = false] of spoilt)
     },
   );
 
-/** Replaces the kernel's list of mounts: the node's root, and a mount at `point`. */
-function mounts(t: TestContext, point: string, options: string): void {
-  const list = join(temporary(t), "mountinfo");
-  const line = `99 1 0:5 / ${point} ${options} - tmpfs tmpfs rw\n`;
-  writeFileSync(list, `1 0 8:1 / / rw - ext4 a rw\n${line}`);
-  const open = fs.openSync;
-  const mocked = (path: fs.PathLike, ...others: [fs.OpenMode, fs.Mode?]) =>
-    open(path === ownMounts ? list : path, ...others);
-  const mock = t.mock.method(fs, "openSync", mocked);
-  syncBuiltinESMExports();
-  t.after(() => {
-    mock.mock.restore();
-    syncBuiltinESMExports();
-  });
-}
+const thisFile = JSON.stringify(join(import.meta.dirname, "provider.ts"));
 
-const mounted: readonly (readonly [name: string, options: string, why: RegExp | undefined])[] = [
-  [folder, "rw", /answer\.json is on a separate mount/],
-  [answer, "rw", /answer\.json is on a separate mount/],
-  [nodeFiles.folder, "rw", /answer\.json is on a separate mount/],
-  [bin, "rw,noexec", /bin is on a file system that is mounted noexec/],
-  [bin, "rw", undefined],
-  ["", "rw", undefined],
-  ["", "rw,noexec", /bin is on a file system that is mounted noexec/],
-];
-for (const [name, options, why] of mounted)
-  test(`considers a node ${why ? "unfit" : "fit"} for the provider with the mount ${name || "of the kubelet's directory"}, ${options}`, (t) => {
-    const root = tree(t);
-    mounts(t, join(root, name), options);
-    const { unfit } = read(root);
-    if (why === undefined) assert.equal(unfit, undefined);
-    else assert.match(unfit ?? "", why);
+for (const [options, why] of [["exec", "undefined"] as const, ["noexec", "noexec"] as const])
+  test(`considers a file system mounted ${options} ${why === "undefined" ? "fit" : "unfit"} for the provider`, (t) => {
+    const skip = needsMounts();
+    if (skip) return t.skip(skip);
+    const mount = `mount --bind "$1" "$1" && mount -o remount,bind,${options} "$1"`;
+    const program = `
+import { readInstalled } from ${thisFile};
+process.stdout.write(String(readInstalled(process.argv[1], "All", 0).unfit));`;
+    assert.match(printedAfter(mount, program, tree(t)), new RegExp(`${why}$`));
   });
 
 test("does not take an answer for one that other users could read", (t) => {

@@ -7,10 +7,9 @@ import { dirname, join } from "node:path";
 import { nodeFiles, providerFiles, type ProviderScope } from "#contract/names.ts";
 import { replace, identify, type FileIdentity } from "#agent/files/atomic-write.ts";
 import type { Installed } from "./places.ts";
-import { lstatSync } from "node:fs";
+import { accessSync, constants, lstatSync } from "node:fs";
 import { judgeConfig } from "#pullsecret/provider.ts";
 import { describe } from "#agent/files/errno.ts";
-import { mountOver, readMounts } from "#agent/files/mounts.ts";
 import { readOwn } from "#agent/files/own-file.ts";
 
 const { folder, script, config, answer } = providerFiles;
@@ -37,7 +36,6 @@ const mostAnswer = 8 * 1024 * 1024;
 const mostConfig = 1024 * 1024;
 const readableByOthers = 0o077;
 const writableByOthers = 0o022;
-const executable = 0o100;
 const nothing = { answer: undefined, identity: "absent", rows: [], asked: false } as const;
 
 /**
@@ -129,16 +127,9 @@ function readConfig(
     if (ownFile.owner !== undefined || (ownFile.mode & writableByOthers) !== 0)
       return `${name} can be written by others than root`;
   }
-  if (program.kind === "file" && (program.mode & executable) === 0)
-    return `${script} is not executable`;
-  // Our mount shows the node's mounts below it, with their options.
-  const mounts = readMounts([bin, answer, nodeFiles.folder].map(under));
-  const over = (name: string) => mountOver(mounts, under(name));
-  if (over(bin)?.options.includes("noexec"))
-    return `${bin} is on a file system that is mounted noexec`;
-  // The new answer is staged in our folder. A rename to another mount fails.
-  if (over(answer)?.point !== over(nodeFiles.folder)?.point)
-    return `${answer} is on a separate mount, so no file can replace it`;
+  // Our mount has the options of the node's mount.
+  if (trying(() => accessSync(under(script), constants.X_OK)) !== undefined)
+    return `${script} is not executable, or on a file system that is mounted noexec`;
   const judged = judgeConfig(text.kind === "file" ? text.bytes : Buffer.alloc(0), scope);
   return judged.ok ? judged.rows : `${config}: ${judged.why}`;
 }

@@ -13,7 +13,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { digestOf as digestOfBytes, theirsPrefix } from "#agent/journal/journal.ts";
-import { publishedMode, type PublishedMode } from "#contract/names.ts";
+import { coveredFolders, publishedMode, type PublishedMode } from "#contract/names.ts";
 import type { Order, Report } from "#contract/order.ts";
 import type { Seen } from "#agent/api/api.ts";
 import { beside, digestFor, filesFor, type MountedSources } from "./mounted.ts";
@@ -37,6 +37,7 @@ export function mountsIn(kubelet: string): string {
   const source = "/var/lib/kubelet";
   return [
     `98 95 254:0 ${source} ${kubelet}`,
+    ...coveredFolders.map((folder) => `98 97 254:0 /empty ${kubelet}/${folder}`),
     `99 97 254:0 ${source}/pods/${podUid}/containers/agent/1a2b3c4d /dev/termination-log`,
   ]
     .map((mount) => `${mount} rw,relatime - ext4 /dev/vda rw\n`)

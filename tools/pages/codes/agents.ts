@@ -29,7 +29,7 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
   ],
   GPS206: [
     untouched,
-    "Read the detail in the message. Make `config.json` a regular file that is not a separate mount, and `pull-secret-provider` a directory that root can read.",
+    "Read the detail in the message. Make `config.json` a regular file, and `pull-secret-provider` a directory that root can read.",
   ],
   GPS207: [
     "The agent acts if this lasts for 2 s. A missing file then counts as deleted by its owner. An unreadable file leads to GPS269.",
@@ -37,7 +37,9 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
   ],
   GPS208: [
     "The agent tries again, at most every 30 s.",
-    longer("check the disk of the node: is it full, or read-only?"),
+    longer(
+      "check the disk of the node: is it full, or read-only? Is `config.json` a separate mount?",
+    ),
   ],
   GPS209: ["The agent reads the file again.", none],
   GPS210: [
@@ -104,7 +106,7 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
   ],
   GPS261: [
     untouched,
-    "If any node has our credentials, [withdraw them](../use/configure.md#withdraw) first, because agents remove entries only below `--kubelet-directory`. Then set this flag to the kubelet's `--root-dir`; the message shows where the kubelet has its pods. A withdrawal waits for this node. If the node never had our credentials, leave the node out with `--agent-node-selector`.",
+    "If any node has our credentials, [withdraw them](../use/configure.md#withdraw) first, because agents remove entries only below `--kubelet-directory`. Then set this flag to the kubelet's `--root-dir`; the message shows where the kubelet has its pods. Replace a link that the message names by a bind mount. A withdrawal waits for this node. If the node never had our credentials, leave the node out with `--agent-node-selector`.",
   ],
   GPS262: [
     untouched,

@@ -27,9 +27,9 @@ export type UnitFact =
   | Readonly<{ unfound: string }>;
 
 /**
- * The kubelet's healthz. answers: with 200, and only root listens at the port · silent: root
- * listens, but does not answer 200 · nobody: no process listens · foreign: a process of another
- * user listens, so no answer counts.
+ * The kubelet's healthz. answers: a process of root answers 200 · silent: a process of root accepts
+ * the connection, but does not answer 200 · nobody: no process accepts it · foreign: no process of
+ * root serves it, so no answer counts.
  */
 export type Healthz = "answers" | "silent" | "nobody" | "foreign";
 

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer as createNetServer } from "node:net";
 import test from "node:test";
 import { askHealthz } from "./kubelet.ts";
-import type { Listener } from "./listener.ts";
 
 test("asks 127.0.0.1, then ::1, or the given address", async (t) => {
   const statuses = { now: 200 };
@@ -18,21 +17,31 @@ test("asks 127.0.0.1, then ::1, or the given address", async (t) => {
   statuses.now = 500;
   answers.push(await askHealthz(port));
   server.close();
-  assert.deepEqual(answers, ["answers", "answers", "silent", "silent"]);
+  assert.deepEqual(answers, ["answers", "answers", "nobody", "silent"]);
 });
 
-test("believes no answer while a process of another user listens, before or after the answer", async () => {
+test("believes neither an answer nor silence of a process of another user", async (t) => {
   const server = createServer((_request, response) => response.writeHead(200).end("ok"));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
-  const asked = async (...listeners: readonly Listener[]) => {
-    const remaining = [...listeners];
-    return askHealthz(port, "auto", () => remaining.shift() ?? assert.fail("asked too often"));
-  };
-  assert.equal(await asked("foreign"), "foreign");
-  assert.equal(await asked("nobody"), "nobody");
-  assert.equal(await asked("own", "foreign"), "foreign");
-  assert.equal(await asked("own", "own"), "answers");
+  assert.equal(await askHealthz(port), "answers");
+  assert.equal(await askHealthz(port, "127.0.0.1", () => false), "foreign");
+  t.mock.timers.enable({ apis: ["setTimeout"] });
   server.close();
+  server.closeAllConnections();
+  await once(server, "close");
+  assert.equal(await askHealthz(port), "nobody");
 });
+
+for (const isServed of [true, false])
+  test(`counts ${isServed ? "root's process" : "another user's process"} that accepts and does not answer as ${isServed ? "silent" : "foreign"}`, async (t) => {
+    t.mock.timers.enable({ apis: ["setTimeout"] });
+    const server = createNetServer((socket) => socket.once("data", () => t.mock.timers.tick(2000)));
+    server.listen(0, "127.0.0.1");
+    t.after(() => server.close());
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const asked = await askHealthz(port, "127.0.0.1", () => isServed);
+    assert.equal(asked, isServed ? "silent" : "foreign");
+  });

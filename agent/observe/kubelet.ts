@@ -7,7 +7,7 @@ import { activeUnit, kubeletUnits } from "../systemd/distributions.ts";
 import { describe } from "../files/errno.ts";
 import type { Healthz, UnitFact } from "../facts/facts.ts";
 import type { JournalReading } from "../journal/journal.ts";
-import { listenerAt } from "./listener.ts";
+import { isServedByOwnUser, type Ports } from "./peer.ts";
 import type { Systemd } from "../systemd/systemd.ts";
 
 type AskedUnit = Readonly<{ systemd: Systemd; config: Pick<Config, "unit" | "restart"> }>;
@@ -49,32 +49,43 @@ const maxHeaderSize = 1024;
 const loopbacks = ["127.0.0.1", "::1"];
 
 /**
- * Asks healthz at the address; `auto` tries both loopback addresses. An answer counts only if no
- * process of another user listens at the port, neither before the answer nor after it. Never
- * throws.
+ * Asks healthz at the address; `auto` tries both loopback addresses. An answer counts only if a
+ * process of root serves this very connection. Never throws.
  */
 export async function askHealthz(
   port: number,
   address = auto,
-  listener = listenerAt,
+  isServed = isServedByOwnUser,
 ): Promise<Healthz> {
-  const before = listener(port);
-  if (before !== "own") return before;
-  const hosts = address === auto ? loopbacks : [address];
-  for (const host of hosts)
-    if (await askAt(host, port)) return listener(port) === "own" ? "answers" : "foreign";
-  return "silent";
+  let heard: Healthz = "nobody";
+  for (const host of address === auto ? loopbacks : [address]) {
+    const answer = await askAt(host, port, isServed);
+    if (answer === "answers" || answer === "silent") return answer;
+    if (answer === "foreign") heard = answer;
+  }
+  return heard;
 }
 
 /** Whether healthz answers 200 within two seconds. Reads no body, which could be endless. */
-function askAt(host: string, port: number): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  const signal = AbortSignal.timeout(2000);
-  const request = get({ host, port, path: "/healthz", agent: false, maxHeaderSize, signal });
-  request.on("response", (response) => {
-    resolve(response.statusCode === 200);
+function askAt(host: string, port: number, isServed: (ports: Ports) => boolean): Promise<Healthz> {
+  const { promise, resolve } = Promise.withResolvers<Healthz>();
+  // Otherwise the server would close its end of the connection together with its answer.
+  const headers = { connection: "keep-alive" };
+  const request = get({ host, port, path: "/healthz", agent: false, maxHeaderSize, headers });
+  const judge = (answer: Healthz) => {
+    const { localPort: client } = request.socket ?? {};
+    resolve(client !== undefined && isServed({ client, server: port }) ? answer : "foreign");
+    request.destroy();
+  };
+  const timer = setTimeout(
+    () => (request.socket?.connecting ? resolve("nobody") : judge("silent")),
+    2000,
+  );
+  request.on("response", ({ statusCode }) => judge(statusCode === 200 ? "answers" : "silent"));
+  // The port is closed, or the server has closed the connection, so nobody serves it.
+  request.on("error", () => resolve("nobody"));
+  return promise.finally(() => {
+    clearTimeout(timer);
     request.destroy();
   });
-  request.on("error", () => resolve(false));
-  return promise;
 }

@@ -10,7 +10,7 @@ const every = Number(process.argv[2]);
 let last = "";
 for (;;) {
   const asked = Date.now();
-  const now = (await askHealthz(10248)) ? "up" : "down";
+  const now = (await askHealthz(10248)) === "answers" ? "up" : "down";
   // TIME: for `down` the time of the request, for `up` the time at which the answer arrived.
   if (now !== last) process.stdout.write(`${now} ${now === "up" ? Date.now() : asked}\n`);
   last = now;

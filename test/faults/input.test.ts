@@ -126,20 +126,22 @@ test("restarts nothing while the kubelet's healthz is wrong, silent, slow, endle
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   try {
-    const start = () => AgentProcess.start(place.node, { revision: 1, healthzPort: port });
-    const first = await start();
+    const start = (revision: number) =>
+      AgentProcess.start(place.node, { revision, healthzPort: port });
+    const first = await start(1);
     await first.proves();
     await first[Symbol.asyncDispose]();
+    place.node.mount(2, { additional: { "a.io": "newer" } });
     // Otherwise the renewed Lease shows that the kubelet works.
     place.node.api?.lease(undefined);
     for (const wrongAnswer of answers) {
       answer = wrongAnswer;
       // A new agent for each answer, because an agent logs each code once a minute.
-      await using agent = await start();
+      await using agent = await start(2);
       await agent.shows(/GPS2(?:21|72)/, 40_000);
     }
     server.close();
-    await using agent = await start();
+    await using agent = await start(2);
     await agent.shows(/GPS2(?:21|72)/, 40_000);
     assert.equal(place.systemd.restartCalls, 1);
     assert.equal(place.node.file, ours);

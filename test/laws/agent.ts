@@ -117,7 +117,6 @@ function begin(
   journal.change = {
     ...part,
     mode: machine.template?.mode ?? "Restart",
-    before: disk.file,
     tries: 0,
     placedAt: t,
     beganAt: t,
@@ -163,7 +162,7 @@ function endChange(world: World, machine: Machine, journal: Journal, change: Cha
   if (!machine.isKubeletUp && machine.kubeletBackAt > 0) return;
   if (change.tries >= restartAttempts) {
     change.isRestoring = true;
-    machine.disk.file = change.before;
+    machine.disk.file = journal.content;
     return restartKubelet(world, machine, "restore");
   }
   change.tries += 1;
@@ -173,14 +172,15 @@ function endChange(world: World, machine: Machine, journal: Journal, change: Cha
 
 const partOf = ({ revision, content, attempt }: Change) => ({ revision, content, attempt });
 
-/** Another program has overwritten the file. It is repaired without a restart. */
-function repair(world: World, machine: Machine): void {
-  const { journal } = machine.disk;
-  machine.isOverwritten = false;
-  machine.disk.file = journal?.change?.content ?? journal?.content ?? nothing;
-  const change = journal?.change;
+/**
+ * Another program has overwritten the file, perhaps before the machine came back with its former
+ * disk. The file is repaired without a restart.
+ */
+function repair(world: World, { disk }: Machine, { content, change }: Journal): void {
+  const right = change === undefined || change.isRestoring ? content : change.content;
+  if (disk.file === right) return;
+  disk.file = right;
   if (change === undefined) return;
-  if (change.isRestoring) machine.disk.file = change.before;
   // The kubelet may have read the other file, so the restart is owed again.
   change.placedAt = world.t;
   change.tries = 0;
@@ -250,8 +250,8 @@ const isSameReport = (first: Report | undefined, second: Report): boolean =>
 export function agentTick(world: World, machine: Machine): void {
   if (!machine.isRunning || machine.frozenUntil > world.t) return;
   receive(world, machine);
-  if (machine.isOverwritten) repair(world, machine);
   const { journal } = machine.disk;
+  if (journal !== undefined) repair(world, machine, journal);
   if (journal?.change !== undefined) return endChange(world, machine, journal, journal.change);
   const newest = machine.secret ?? (hasApi(world, machine) ? undefined : machine.mounted);
   if (newest !== undefined) remove(world, machine, newest);

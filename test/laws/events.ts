@@ -106,9 +106,10 @@ const apply = {
   slow(world, machine, n) {
     machine.slowUntil = world.t + n;
   },
-  overwrite: (_, machine) => overwrite(machine),
+  overwrite: (_, { disk }) => void (disk.file = nothing),
   overwriteAll(world) {
-    for (const machine of world.machines.values()) if (chance(world, 0.8)) overwrite(machine);
+    for (const machine of world.machines.values())
+      if (chance(world, 0.8)) machine.disk.file = nothing;
   },
   unfit(world, machine, n) {
     machine.unfitUntil = world.t + n;
@@ -182,11 +183,6 @@ export const eventKinds = Object.keys(apply) as EventKind[];
 
 /** Events that need a machine that can be spared. */
 const needsSpare = new Set<EventKind>(["leave", "die", "dieAndReplace", "sameName"]);
-
-function overwrite(machine: Machine): void {
-  machine.isOverwritten = true;
-  machine.disk.file = nothing;
-}
 
 export function applyEvent(world: World, { kind, who, n }: Event): void {
   const machines = [...world.machines.values()];

@@ -7,6 +7,7 @@ import {
   newTruth,
   noteClock,
   reactionSeconds,
+  type Asked,
   type Truth,
   usualTime,
 } from "./truth.ts";
@@ -35,10 +36,12 @@ export class Laws implements Observer {
   readonly #world: World;
   /** How often orders of a revision have restarted a Node's kubelet, by the Node's uid. */
   readonly #restarts = new Map<number, Readonly<{ revision: number; count: number }>>();
-  /** The Nodes whose available agent was replaced by an agent of this template. */
-  readonly #replaced = new Map<number, Set<string>>();
+  /** The Nodes whose available agent was replaced by an agent of this template, and since when. */
+  readonly #replaced = new Map<number, Readonly<{ since: number; names: Set<string> }>>();
   /** How many NotReady Nodes were deleted. The update's budget was raised by one for each. */
   #deletedNotReady = 0;
+  /** The Nodes that the controller has recorded as asked. */
+  #recorded: ReadonlySet<number> = new Set();
   /** The newest revision since the installation. */
   #newest = 0;
 
@@ -71,10 +74,10 @@ export class Laws implements Observer {
 
   /** A bucket of six, into which one comes back every ten minutes. */
   #countPublication(t: number): void {
-    const { publications, jumps } = this.truth;
+    const { publications, jumpedAt } = this.truth;
     publications.push(t);
-    if (jumps > 0) return;
     for (const [index, time] of publications.entries()) {
+      if (time <= jumpedAt) continue;
       const count = publications.length - index;
       if (count > 6 + Math.ceil((t - time) / 600))
         fail("budget", `${count} publications in ${t - time} s`);
@@ -93,6 +96,10 @@ export class Laws implements Observer {
     );
   }
 
+  recorded(uids: readonly number[]): void {
+    this.#recorded = new Set(uids);
+  }
+
   asked(machine: Machine | undefined, { revision, content, attempt }: Order): void {
     const world = this.#world;
     const { t } = world;
@@ -105,14 +112,7 @@ export class Laws implements Observer {
       fail("back", `asks ${machine.name} for ${revision} after ${last.revision}`);
     if (histories.get(revision)?.content !== content)
       fail("back", `asks ${machine.name} for ${content}, which is not revision ${revision}`);
-    asked.set(machine.uid, {
-      revision,
-      attempt,
-      at: t,
-      usualSeconds: usualTime(world),
-      answeredAt: undefined,
-      goneAt: undefined,
-    });
+    asked.set(machine.uid, this.#askedNow({ revision, attempt }));
   }
 
   reported({ owner }: NodeObject, { revision, attempt, result }: Report): void {
@@ -126,12 +126,31 @@ export class Laws implements Observer {
 
   nodeGone(machine: Machine): void {
     if (isNotReady(machine)) this.#deletedNotReady += 1;
+    const { t, controller } = this.#world;
+    this.#assumeAsked(machine);
     const asked = this.truth.asked.get(machine.uid);
     if (asked === undefined) return;
-    const { t, controller } = this.#world;
     asked.goneAt = t;
     // No controller might have seen the answer of a node that disappears while none runs.
     if (controller.startsAt > t) asked.answeredAt = undefined;
+  }
+
+  /** A controller that was killed cannot know whether it has asked a node that it has recorded. */
+  #assumeAsked({ uid }: Machine): void {
+    const { asked } = this.truth;
+    if (this.#recorded.has(uid) && asked.get(uid)?.revision !== this.#newest)
+      asked.set(uid, this.#askedNow({ revision: this.#newest, attempt: 0 }));
+  }
+
+  #askedNow({ revision, attempt }: Pick<Order, "revision" | "attempt">): Asked {
+    return {
+      revision,
+      attempt,
+      at: this.#world.t,
+      usualSeconds: usualTime(this.#world),
+      answeredAt: undefined,
+      goneAt: undefined,
+    };
   }
 
   /** Notices a node that vanished, Node and object, before a controller could see what it lost. */
@@ -193,14 +212,18 @@ export class Laws implements Observer {
 
   replaced(name: string, template: Template): void {
     noteClock(this.#world, this.truth);
-    const names = this.#replaced.get(template.id) ?? new Set();
-    this.#replaced.set(template.id, names.add(name));
+    const { t } = this.#world;
+    const replaced = this.#replaced.get(template.id) ?? { since: t, names: new Set() };
+    this.#replaced.set(template.id, replaced);
+    replaced.names.add(name);
     if (template.starts && template.life !== 10) return;
-    const present = [...names].filter((node) => {
+    // A jump of the clock makes the first pod of the template look old.
+    if (replaced.since <= this.truth.jumpedAt) return;
+    const present = [...replaced.names].filter((node) => {
       const machine = this.#world.machines.get(node);
       return machine !== undefined && isOnline(this.#world, machine) && !isNotReady(machine);
     });
-    if (present.length > 1 + this.#deletedNotReady && this.truth.jumps === 0)
+    if (present.length > 1 + this.#deletedNotReady)
       fail("upgrade", `an agent that dies has replaced ${present.join(" and ")}`);
   }
 
@@ -211,11 +234,11 @@ export class Laws implements Observer {
     const releasedAt = publishedAt.at(-1) ?? 0;
     for (const machine of this.#world.machines.values()) {
       const { name, uid, disk } = machine;
-      const isUnknown =
-        machine.hasFormerDisk && this.#world.objects.get(name)?.report === undefined;
+      const object = this.#world.objects.get(name);
+      const hasReported = object?.owner === uid && object.report !== undefined;
+      const isUnknown = machine.hasFormerDisk && !hasReported;
       const isExcepted = machine.joinedAt > releasedAt || isUnknown || dismissed.has(uid);
-      const mustReport = !isExcepted && !machine.isOverwritten;
-      if (mustReport && disk.file !== nothing && !leftBehind.includes(name))
+      if (!isExcepted && disk.file !== nothing && !leftBehind.includes(name))
         fail("status", `${name} still has ${disk.file}, and is not left behind`);
     }
   }

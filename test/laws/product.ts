@@ -297,6 +297,7 @@ export class Product {
         const state = { version: version(), value: { facts, publishedContent } };
         this.#write(before?.version, versions.state, () => {
           states.set(t, only, state, controller.id);
+          world.observer.recorded(facts.asked.map(Number));
         });
         versions.state = state.version;
         return;

@@ -203,15 +203,11 @@ function play(plan: Plan, options: RunOptions = {}): Run {
   return run;
 }
 
-/**
- * A node has failed, because its kubelet died again and again. Or too many nodes were silent, and
- * will not answer any more. Only a person can judge this.
- */
+/** Too many nodes were silent, and will not answer any more. Only a person can judge this. */
 function needsPerson({ world, laws }: Run): boolean {
   const { truth } = laws;
   const revision = world.secrets.get(only)?.revision ?? 0;
-  const failed = truth.histories.get(revision)?.failed.size ?? 0;
-  if (truth.isBehind || failed > 0) return true;
+  if (truth.isBehind) return true;
   const uids = new Set(
     [...world.machines.values()].filter(({ isDead }) => !isDead).map(({ uid }) => uid),
   );

@@ -69,9 +69,10 @@ export class Seconds {
     const removes = withoutRemoved(content, wanted) !== content;
     if (this.#lasts("removal is due", isDue && removes))
       fail("removal", `${wanted} is not published, and removes a registry`);
-    const { publishedAt, jumps } = this.#truth;
-    const recent = publishedAt.filter((time) => t - time < 3600).length;
-    const isFree = recent < 6 && policy.minInterval === 0 && jumps === 0;
+    // After a jump of the clock, former publications can take their places for longer.
+    const { publishedAt, jumpedAt } = this.#truth;
+    const recent = publishedAt.filter((time) => t - time < 3600 || time <= jumpedAt).length;
+    const isFree = recent < 6 && policy.minInterval === 0;
     if (this.#lasts("publication is due", isDue && isFree))
       fail("publication", `${wanted} is not published`);
   }
@@ -95,7 +96,10 @@ export class Seconds {
     }
   }
 
-  /** A node that takes an order after its usual time is a silent one, and counts for the guard. */
+  /**
+   * A node that takes an order after its usual time, or after a jump of the clock, is a silent one,
+   * and counts for the guard.
+   */
   #judgeWindow(): void {
     const { machines } = this.#world;
     const truth = this.#truth;
@@ -108,12 +112,15 @@ export class Seconds {
       if (change?.isAsked !== true || change.tries === 0) continue;
       const asked = truth.asked.get(machine.uid);
       most = Math.max(most, truth.histories.get(change.revision)?.proved.size ?? 0);
-      const isPunctual = asked !== undefined && this.#world.t - asked.at <= asked.usualSeconds;
+      const isPunctual =
+        asked !== undefined &&
+        asked.at > truth.jumpedAt &&
+        this.#world.t - asked.at <= asked.usualSeconds;
       if (isPunctual) punctual += 1;
       else late += 1;
       if (isPunctual && machine.isControlPlane) controlPlane += 1;
     }
-    if (truth.widest === Infinity || truth.jumps > 0) return;
+    if (truth.widest === Infinity) return;
     const places = placesOf(truth, most) + truth.vanished;
     if (punctual > places) fail("window", `${punctual} kubelets are down, ${places} are allowed`);
     if (late > guardOf(most) + places) fail("window", `${late} late kubelets are down`);
@@ -127,13 +134,13 @@ export class Seconds {
     const counts = (machine: Machine) =>
       !isNotReady(machine) &&
       (nowOf(world) - (world.nodes.get(machine.name)?.created ?? 0) >= 125 ||
-        hasNewest(machine, secret));
+        hasNewest(world, machine, secret));
     const machines = [...world.machines.values()];
-    const having = machines.filter((machine) => hasNewest(machine, secret)).length;
+    const having = machines.filter((machine) => hasNewest(world, machine, secret)).length;
     if (this.#lasts("too many are current", isRunning && current > having))
       fail("status", `${current} nodes are current, ${having} have the newest content`);
     const counted = isReady ? machines.filter(counts) : [];
-    const lacking = counted.filter((machine) => !hasNewest(machine, secret)).length;
+    const lacking = counted.filter((machine) => !hasNewest(world, machine, secret)).length;
     const isFalse =
       lacking > Math.max(1, counted.length / 20) || lacking * 2 >= Math.max(1, counted.length);
     if (this.#lasts("Ready is false", isRunning && isReady && isFalse))
@@ -147,7 +154,7 @@ export class Seconds {
     // After a jump of the clock, old orders can look young.
     const isHeld =
       !isRunning ||
-      this.#truth.jumps > 0 ||
+      (this.#truth.jumps > 0 && t - this.#truth.jumpedAt <= usualTime(world) + reactionSeconds) ||
       t < Math.max(world.pausedUntil, world.unguardedUntil) ||
       this.#truth.haltedBy !== undefined ||
       secret.content !== wantedContent(world) ||
@@ -177,7 +184,7 @@ export class Seconds {
       t - machine.startedAt > 5 &&
       machine.template?.mode === secret.mode &&
       podOf(world, machine.name)?.uid === machine.pod &&
-      !hasNewest(machine, secret)
+      !hasNewest(world, machine, secret)
     );
   }
 }

@@ -53,7 +53,7 @@ export function fail(law: Law, message: string): never {
 export const reactionSeconds = 15;
 
 /** The last order of a Node. */
-type Asked = {
+export type Asked = {
   revision: number;
   attempt: number;
   at: number;
@@ -196,7 +196,13 @@ export function limitOf(world: World, truth: Truth, revision: number, history: H
   return times * (maxFailures + 1 + silent) + extra;
 }
 
-/** The machine has the newest content, and its kubelet runs with it. */
-export function hasNewest({ disk }: Machine, secret: Secret): boolean {
-  return disk.journal?.revision === secret.revision && disk.journal.change === undefined;
+/**
+ * The machine has proved the newest content, and has it in its file. If another program overwrites
+ * the file, only an agent that runs can notice it.
+ */
+export function hasNewest({ t }: World, machine: Machine, secret: Secret): boolean {
+  const { journal, file } = machine.disk;
+  const isProved = journal?.revision === secret.revision && journal.change === undefined;
+  const isBlind = machine.isDead || !machine.isRunning || machine.frozenUntil > t;
+  return isProved && (isBlind || file === secret.content);
 }

@@ -70,8 +70,6 @@ export type Change = {
   isAsked: boolean;
   /** A change is ended in the mode in which it began. */
   mode: Mode;
-  /** The content that comes back if the kubelet does not. */
-  before: Content;
   tries: number;
   placedAt: number;
   beganAt: number;
@@ -80,6 +78,7 @@ export type Change = {
 
 export type Journal = {
   revision: number;
+  /** The content in force. During a change, the content that comes back if the kubelet does not. */
   content: Content;
   /** The highest revision of the Secret that the agent has seen. */
   seen: number;
@@ -135,8 +134,6 @@ export type Machine = {
   objectDueAt: number;
   mounted: Secret | undefined;
   mountDueAt: number;
-  /** Another program has overwritten the file. */
-  isOverwritten: boolean;
   reportAt: number;
 };
 
@@ -170,6 +167,8 @@ export type Claim = Readonly<{
 export type Observer = {
   published(before: Secret | undefined, secret: Secret): void;
   promoted(secret: Secret): void;
+  /** These Nodes are recorded as asked, before they are asked. */
+  recorded(uids: readonly number[]): void;
   asked(machine: Machine | undefined, order: Order): void;
   completed(leftBehind: readonly string[]): void;
   /** The controller's state is deleted. */
@@ -336,7 +335,6 @@ export function join(world: World, name: string, disk?: Disk): Machine {
     objectDueAt: 0,
     mounted: undefined,
     mountDueAt: 0,
-    isOverwritten: false,
     reportAt: 0,
   };
   world.machines.set(name, machine);

@@ -54,10 +54,9 @@ class Places {
     this.#most = placesOf(snapshot, proved);
     this.#restarts = snapshot.secret.mode === "Restart";
     for (const { node, verdict, isAtWork } of nodes) {
-      // A silent control-plane node keeps its place, because its kubelet might be dead.
-      if (node.isControlPlane && (isAtWork || verdict === "silent")) this.#controlPlane += 1;
       if (!isAtWork) continue;
       this.taken += 1;
+      if (node.isControlPlane) this.#controlPlane += 1;
       if (verdict === "atWork") this.#newest += 1;
     }
   }

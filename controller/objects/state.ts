@@ -105,10 +105,10 @@ export function stateSecret(state: RememberedState): V1Secret {
   };
 }
 
-/** The data of a write, without the times of publications, which differ in each write. */
+/** The data of a write, without the time of the bucket, which differs in each write. */
 export function withoutTimes(data: Readonly<Record<string, string>>): object {
   const { [keys.rollout]: rollout, ...others } = data;
-  const { published: _, ...lasting } = fieldsOf(json(decode(rollout)));
+  const { bucketUntil: _, ...lasting } = fieldsOf(json(decode(rollout)));
   return { ...others, [keys.rollout]: lasting };
 }
 

@@ -72,7 +72,7 @@ function snapshots(time: fc.Arbitrary<number>): fc.Arbitrary<Snapshot> {
     lost: uids,
     served: flag,
     retry: fc.constantFrom("", "r"),
-    published: fc.array(time, { maxLength: 6 }),
+    bucketUntil: time,
   });
   return fc.record({
     now: time,

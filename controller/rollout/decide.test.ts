@@ -173,7 +173,7 @@ const saved: readonly [
   [
     "the revision of the Secret",
     { ...none, state: { ...state, revision: 1 } },
-    { published: [now] },
+    { bucketUntil: now + 600 },
   ],
 ];
 for (const [what, changes, expected] of saved)
@@ -221,7 +221,7 @@ const times: readonly [condition: string, changes: Partial<Snapshot>, expected: 
     {
       ...other,
       ...none,
-      state: { ...state, published: [0, 1, 2, 3, 4, 5].map((n) => now - 590 + n) },
+      state: { ...state, bucketUntil: now + 3010 },
     },
     10,
   ],

@@ -86,27 +86,37 @@ function evidenceOf(snapshot: Published, node: NodeFacts): NodeEvidence {
 
 /**
  * The state of the Secret's revision. A state of another revision is replaced, because another
- * content is newest now. Its publication is recorded: the content occupies one place of the bucket
- * for ten minutes, from now or from the time when the place of the former content becomes free. A
- * removal, which does not wait for a place, takes none if the bucket is full.
+ * content is newest now. Its publication takes a place of the bucket. A removal, which does not wait
+ * for a place, takes none if the bucket is full.
  */
-export function adoptState({ state, secret, now }: Published): StateFacts {
-  if (state.revision !== secret.revision) {
-    const taken = placesTaken(state, now);
-    const place = Math.floor(Math.max(now, ...taken.map((former) => former + burstSeconds)));
-    const published = taken.length < burst ? [...taken, place] : taken;
-    const since = Math.min(secret.publishedAt, Math.floor(now));
-    const served = state.served || secret.served > 0;
-    return stateOf(secret.revision, since, { retry: state.retry, served, published });
-  }
-  // If the API server's clock was set back, new orders would otherwise look older than the content.
-  if (state.since > now + aheadSeconds) return { ...state, since: Math.floor(now) };
-  return state;
+export function adoptState({ state: stored, secret, now }: Published): StateFacts {
+  const state = atPresent(stored, now);
+  if (state.revision === secret.revision) return state;
+  const isFull = untilPlace(state, now) > 0;
+  const until = isFull ? state.bucketUntil : now + takenFor(state, now) + burstSeconds;
+  return stateOf(secret.revision, Math.floor(Math.min(secret.publishedAt, now)), {
+    retry: state.retry,
+    served: state.served || secret.served > 0,
+    bucketUntil: Math.floor(until),
+  });
 }
 
-/** The taken places of the bucket. Places further ahead come from another clock. */
-export const placesTaken = ({ published }: StateFacts, now: number): readonly number[] =>
-  published.filter((place) => place > now - burstSeconds && place < now + burst * burstSeconds);
+/**
+ * If the API server's clock was set back, new orders would look older than the content, and places
+ * of the bucket would be taken for longer.
+ */
+const atPresent = (state: StateFacts, now: number): StateFacts =>
+  state.since > now + aheadSeconds ? { ...state, since: Math.floor(now), bucketUntil: 0 } : state;
+
+/** Seconds for which a place of the bucket is taken. A time further ahead was set back. */
+function takenFor({ bucketUntil }: StateFacts, now: number): number {
+  const taken = Math.max(0, bucketUntil - now);
+  return taken > burst * burstSeconds + aheadSeconds ? 0 : taken;
+}
+
+/** Seconds until the bucket has a free place. At most 0 if it has one. */
+export const untilPlace = (state: StateFacts, now: number): number =>
+  takenFor(state, now) - (burst - 1) * burstSeconds;
 
 /** The clocks of two API servers differ by less than this. A time further ahead was set back. */
 export const aheadSeconds = 60;

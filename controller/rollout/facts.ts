@@ -63,7 +63,7 @@ export type NodeFacts = Readonly<{
 
 /** The rollout's part of global-pull-secret-state. Uids are of Nodes. */
 export type StateFacts = Readonly<{
-  /** All fields except `retry`, `published` and `served` are about this revision. */
+  /** All fields except `retry`, `bucketUntil` and `served` are about this revision. */
   revision: number;
   /** Orders that were given before this time do not count: the publication, or the last retry. */
   since: number;
@@ -82,10 +82,10 @@ export type StateFacts = Readonly<{
   /** The retry requests that were followed. */
   retry: string;
   /**
-   * The bucket of publications, oldest first, at most `burst`. Each content takes a place from this
-   * time for `burstSeconds`: from its publication, or from when the former content's time ends.
+   * The publications take places in a bucket, one after the other, each for `burstSeconds`. Until
+   * this time a place is taken.
    */
-  published: readonly number[];
+  bucketUntil: number;
 }>;
 
 /** How many contents are published at once before one is published in `burstSeconds`. */
@@ -246,7 +246,7 @@ export const mostListed = 2000;
 export function stateOf(
   revision: number,
   since: number,
-  { retry, published, served }: Pick<StateFacts, "retry" | "published" | "served">,
+  { retry, bucketUntil, served }: Pick<StateFacts, "retry" | "bucketUntil" | "served">,
 ): StateFacts {
   return {
     revision,
@@ -257,6 +257,6 @@ export function stateOf(
     lost: [],
     served,
     retry,
-    published,
+    bucketUntil,
   };
 }

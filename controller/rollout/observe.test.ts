@@ -396,7 +396,7 @@ test("passes on the recorded state, a pause and a retry", () => {
     lost: ["v"],
     served: true,
     retry: "1",
-    published: [1, 2],
+    bucketUntil: 2,
   };
   const policy = { ...policyWith(), managementState: "Paused" as const };
   const state = stateSecret({ ...noState, rollout });
@@ -406,7 +406,7 @@ test("passes on the recorded state, a pause and a retry", () => {
 });
 
 const damaged: readonly (readonly [what: string, rollout: unknown, expected: object])[] = [
-  ["no state", undefined, { revision: 0, proved: false, served: false, published: [] }],
+  ["no state", undefined, { revision: 0, proved: false, served: false, bucketUntil: 0 }],
   ["text instead of an object", "x", { revision: 0 }],
   [
     "an impossible revision",
@@ -415,8 +415,8 @@ const damaged: readonly (readonly [what: string, rollout: unknown, expected: obj
   ],
   [
     "lists with other values",
-    { revision: 4, asked: [1, "a"], lost: "x", published: [1, "2", null] },
-    { revision: 4, asked: ["a"], lost: [], published: [1] },
+    { revision: 4, asked: [1, "a"], lost: "x", bucketUntil: "2" },
+    { revision: 4, asked: ["a"], lost: [], bucketUntil: 0 },
   ],
 ];
 for (const [what, rollout, expected] of damaged)

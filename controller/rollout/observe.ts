@@ -8,7 +8,6 @@ import { digestOf } from "#pullsecret/merge/digest.ts";
 import { type PublishedMode, publishedMode, type RevisionContent } from "#contract/names.ts";
 import { isRevision } from "#contract/order.ts";
 import {
-  burst,
   mostListed,
   type NodeFacts,
   type SecretFacts,
@@ -221,12 +220,12 @@ export function readRollout(value: unknown): StateFacts {
   const fields: Partial<Record<keyof StateFacts, unknown>> = fieldsOf(value);
   const lasting = {
     retry: typeof fields.retry === "string" ? fields.retry : "",
-    published: numbersOf(fields.published).slice(-burst),
+    bucketUntil: numberOf(fields.bucketUntil),
     served: fields.served === true,
   };
   if (!isRevision(fields.revision)) return stateOf(0, 0, lasting);
   return {
-    ...stateOf(fields.revision, numbersOf([fields.since])[0] ?? 0, lasting),
+    ...stateOf(fields.revision, numberOf(fields.since), lasting),
     proved: fields.proved === true,
     asked: uidsOf(fields.asked),
     failed: uidsOf(fields.failed),
@@ -234,8 +233,8 @@ export function readRollout(value: unknown): StateFacts {
   };
 }
 
-const numbersOf = (value: unknown): readonly number[] =>
-  Array.isArray(value) ? value.filter((item): item is number => Number.isFinite(item)) : [];
+const numberOf = (value: unknown): number =>
+  typeof value === "number" && Number.isFinite(value) ? value : 0;
 
 /**
  * A hash to recognize content after its Secret was lost. The hash has no salt, because the state

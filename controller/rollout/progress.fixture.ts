@@ -25,7 +25,7 @@ export function progressWith({ view, ...changes }: Changes = {}): Progress {
     now: 1000,
     ended: false,
     leftBehind: undefined,
-    state: stateOf(7, 0, { retry: "", published: [], served: true }),
+    state: stateOf(7, 0, { retry: "", bucketUntil: 0, served: true }),
     available: 3,
     nodes: [],
     failure: undefined,

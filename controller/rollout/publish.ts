@@ -3,14 +3,8 @@
  */
 import type { PublishedMode } from "#contract/names.ts";
 import { mostRevision } from "#contract/order.ts";
-import { burst, burstSeconds, type Action, type Snapshot, type View } from "./facts.ts";
-import {
-  aheadSeconds,
-  placesTaken,
-  type Evidence,
-  type Published,
-  type Verdict,
-} from "./evidence.ts";
+import { type Action, type Snapshot, type View } from "./facts.ts";
+import { untilPlace, type Evidence, type Published, type Verdict } from "./evidence.ts";
 
 type Publication = Extract<Action, { kind: "publish" }>;
 
@@ -28,12 +22,12 @@ export function newerContent(snapshot: Published): Newer {
     if (target.removes || target.intent === "release") return due;
     const interval = untilInterval(snapshot);
     if (interval > 0) return { isNewer: true, waits: interval, pending: "interval" };
-    const place = untilPlace(snapshot);
+    const place = untilPlace(snapshot.state, snapshot.now);
     return place > 0 ? { isNewer: true, waits: place, pending: "flapping" } : due;
   }
   if (target.intent === "release") return nothing;
   if (modeToPublish(snapshot) !== secret.mode) return due;
-  if (isBehind(snapshot) && !isPaused && untilPlace(snapshot) <= 0) return due;
+  if (isBehind(snapshot) && !isPaused && untilPlace(snapshot.state, snapshot.now) <= 0) return due;
   return target.mode === secret.mode ? nothing : { ...nothing, pending: "template" };
 }
 
@@ -52,13 +46,7 @@ const nothing: Newer = { isNewer: false, waits: Number.POSITIVE_INFINITY, pendin
 
 /** If the clock was set back, the last publication lies in the future, and nothing waits for it. */
 const untilInterval = ({ secret, policy, now }: Published): number =>
-  secret.publishedAt > now + aheadSeconds ? 0 : secret.publishedAt + policy.minInterval - now;
-
-/** Seconds until the bucket has a free place. */
-function untilPlace({ state, now }: Snapshot): number {
-  const taken = placesTaken(state, now);
-  return taken.length < burst ? 0 : Math.min(...taken) + burstSeconds - now;
-}
+  secret.publishedAt > now ? 0 : secret.publishedAt + policy.minInterval - now;
 
 /** The publication of the wanted content. */
 export function publication(snapshot: Snapshot): Publication {

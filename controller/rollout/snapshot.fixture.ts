@@ -88,7 +88,7 @@ export const secret = {
   publishedAt,
 } as const;
 
-export const state = stateOf(100, publishedAt, { retry: "", published: [], served: false });
+export const state = stateOf(100, publishedAt, { retry: "", bucketUntil: 0, served: false });
 
 export const snapshotOf = (changes: Partial<Snapshot> = {}): Snapshot => ({
   now,

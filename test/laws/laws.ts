@@ -36,8 +36,8 @@ export class Laws implements Observer {
   readonly #world: World;
   /** How often orders of a revision have restarted a Node's kubelet, by the Node's uid. */
   readonly #restarts = new Map<number, Readonly<{ revision: number; count: number }>>();
-  /** The Nodes whose available agent was replaced by an agent of this template, and since when. */
-  readonly #replaced = new Map<number, Readonly<{ since: number; names: Set<string> }>>();
+  /** The Nodes whose available agent was replaced by an agent of this template. */
+  readonly #replaced = new Map<number, Set<string>>();
   /** How many NotReady Nodes were deleted. The update's budget was raised by one for each. */
   #deletedNotReady = 0;
   /** The Nodes that the controller has recorded as asked. */
@@ -103,7 +103,8 @@ export class Laws implements Observer {
   asked(machine: Machine | undefined, { revision, content, attempt }: Order): void {
     const world = this.#world;
     const { t } = world;
-    if (t < world.pausedUntil || t < world.unguardedUntil)
+    // An order of a release only marks the object of a node that is left behind.
+    if (content !== nothing && (t < world.pausedUntil || t < world.unguardedUntil))
       fail("held", `asks ${machine?.name} while it may not`);
     if (machine === undefined) return;
     const { asked, histories } = this.truth;
@@ -126,13 +127,14 @@ export class Laws implements Observer {
 
   nodeGone(machine: Machine): void {
     if (isNotReady(machine)) this.#deletedNotReady += 1;
-    const { t, controller } = this.#world;
+    const { t, controller, unguardedUntil } = this.#world;
     this.#assumeAsked(machine);
     const asked = this.truth.asked.get(machine.uid);
     if (asked === undefined) return;
     asked.goneAt = t;
-    // No controller might have seen the answer of a node that disappears while none runs.
-    if (controller.startsAt > t) asked.answeredAt = undefined;
+    // No controller might have seen or believed the answer of a node that disappears while none
+    // runs, or while the admission policy is missing.
+    if (Math.max(controller.startsAt, unguardedUntil) > t) asked.answeredAt = undefined;
   }
 
   /** A controller that was killed cannot know whether it has asked a node that it has recorded. */
@@ -212,14 +214,12 @@ export class Laws implements Observer {
 
   replaced(name: string, template: Template): void {
     noteClock(this.#world, this.truth);
-    const { t } = this.#world;
-    const replaced = this.#replaced.get(template.id) ?? { since: t, names: new Set() };
-    this.#replaced.set(template.id, replaced);
-    replaced.names.add(name);
+    const names = this.#replaced.get(template.id) ?? new Set();
+    this.#replaced.set(template.id, names.add(name));
     if (template.starts && template.life !== 10) return;
     // A jump of the clock makes the first pod of the template look old.
-    if (replaced.since <= this.truth.jumpedAt) return;
-    const present = [...replaced.names].filter((node) => {
+    if (template.id === this.truth.templateAtJump) return;
+    const present = [...names].filter((node) => {
       const machine = this.#world.machines.get(node);
       return machine !== undefined && isOnline(this.#world, machine) && !isNotReady(machine);
     });

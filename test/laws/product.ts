@@ -52,7 +52,7 @@ type Read = Readonly<{
   objects: ReadonlyMap<string, NodeObject>;
 }>;
 
-const noState: StateFacts = stateOf(0, 0, { retry: "", published: [], served: false });
+const noState: StateFacts = stateOf(0, 0, { retry: "", bucketUntil: 0, served: false });
 
 function podFacts(pod: Pod, template: number | undefined): PodFacts {
   const { uid, created, isDeleting, isRunning, readySince, isUnreachable } = pod;

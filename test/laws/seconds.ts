@@ -151,10 +151,8 @@ export class Seconds {
   #judgeDelay(isRunning: boolean, secret: Secret): void {
     const world = this.#world;
     const { t } = world;
-    // After a jump of the clock, old orders can look young.
     const isHeld =
       !isRunning ||
-      (this.#truth.jumps > 0 && t - this.#truth.jumpedAt <= usualTime(world) + reactionSeconds) ||
       t < Math.max(world.pausedUntil, world.unguardedUntil) ||
       this.#truth.haltedBy !== undefined ||
       secret.content !== wantedContent(world) ||
@@ -165,8 +163,11 @@ export class Seconds {
       const isOfNewest = asked?.revision === secret.revision;
       const { order, report } = world.objects.get(machine.name) ?? {};
       const isOpen = order !== undefined && order.attempt !== report?.attempt;
-      const usual = Math.max(asked?.usualSeconds ?? 0, usualTime(world));
-      if (isOpen && t - (asked?.at ?? t) <= usual + reactionSeconds) atWork += 1;
+      const most = Math.max(asked?.usualSeconds ?? 0, usualTime(world)) + reactionSeconds;
+      // After a jump of the clock, an old order can look young.
+      const isOlder = asked !== undefined && asked.at <= this.#truth.jumpedAt;
+      const age = isOlder ? nowOf(world) - (order?.attempt ?? 0) : t - (asked?.at ?? t);
+      if (isOpen && Math.abs(age) <= most) atWork += 1;
       else if (!isOfNewest && this.#isAble(machine, secret)) waiting = machine.name;
     }
     if (this.#lasts(`delay of ${secret.revision}`, waiting !== "" && atWork === 0, 30))

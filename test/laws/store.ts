@@ -31,6 +31,13 @@ export class Store<T> {
     this.version += 1;
   }
 
+  /** Brings back former objects. */
+  restore(time: number, objects: ReadonlyMap<string, T>): void {
+    for (const key of this.live.keys()) if (!objects.has(key)) this.set(time, key, undefined);
+    for (const [key, value] of objects)
+      if (this.live.get(key) !== value) this.set(time, key, value);
+  }
+
   /** The objects of `seconds` ago. A process always reads at least what it wrote itself. */
   asOf(time: number, seconds: number, reader: number): ReadonlyMap<string, T> {
     const last = this.#changes.at(-1);

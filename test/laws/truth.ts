@@ -100,6 +100,8 @@ export type Truth = {
   /** The sum of all jumps, in seconds. */
   jumped: number;
   clock: number;
+  /** The template at the last jump. */
+  templateAtJump: number;
   /**
    * A new installation began with a lower revision, because the clock was set back since the former
    * one. Agents ignore it until the clock has passed the former revision.
@@ -128,6 +130,7 @@ export function newTruth(world: World): Truth {
     jumpedAt: -1,
     jumped: 0,
     clock: 0,
+    templateAtJump: 0,
     isBehind: false,
     widest: widthOf(world),
     isReady: false,
@@ -138,12 +141,13 @@ export function newTruth(world: World): Truth {
 }
 
 /** Notices a jump of the API server's clock. */
-export function noteClock({ clock, t }: World, truth: Truth): void {
+export function noteClock({ clock, t, template }: World, truth: Truth): void {
   if (clock === truth.clock) return;
   truth.jumped += Math.abs(clock - truth.clock);
   truth.jumps += 1;
   truth.jumpedAt = t;
   truth.clock = clock;
+  truth.templateAtJump = template.id;
 }
 
 /** The policy's number of places. */

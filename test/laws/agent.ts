@@ -81,17 +81,17 @@ function conclude(
 function remove(world: World, machine: Machine, secret: Secret): void {
   const { disk } = machine;
   const { journal } = disk;
-  if (secret.revision <= (journal?.seen ?? 0)) return;
   if (secret.content === nothing) {
     if (disk.file !== nothing) log(world, () => `${machine.name} removes everything`);
     disk.file = nothing;
+    disk.journal = undefined;
     const { revision } = secret;
-    disk.journal = { revision, content: nothing, seen: revision, change: undefined };
     const attempt = machine.object?.order?.attempt ?? 0;
     conclude(world, machine, { revision, content: nothing, attempt, result: "Removed" });
     return;
   }
-  if (journal === undefined) return;
+  // After a restore of etcd, older content removes nothing.
+  if (journal === undefined || secret.revision <= journal.seen) return;
   journal.seen = secret.revision;
   const file = withoutRemoved(disk.file, secret.content);
   if (file !== disk.file) log(world, () => `${machine.name} removes ${disk.file} to ${file}`);
@@ -194,8 +194,12 @@ function take(world: World, machine: Machine): void {
   const order = object?.order;
   const isUnfit = machine.unfitUntil > world.t;
   if (order !== undefined) {
+    // The node has lost what it has proved, with its disk, or with a withdrawal that was undone.
+    const { result, attempt: answered } = object?.report ?? {};
+    const isProved = result === "Proved" && answered === order.attempt;
+    const isLost = isProved && (disk.journal?.revision ?? 0) < order.revision;
     // A node that refused is asked again, so that it comes back within the window.
-    if (order.attempt === disk.answered) return;
+    if (order.attempt === disk.answered && !isLost) return;
     const { revision, attempt } = order;
     const content = contentOf(secret, revision);
     if (content === order.content && revision >= (disk.journal?.revision ?? 0)) {
@@ -223,6 +227,7 @@ function sendReport(world: World, machine: Machine): void {
   const { t } = world;
   if (object === undefined || report === undefined || t < machine.reportAt) return;
   if (isSameReport(object.report, report) || !hasApi(world, machine)) return;
+  if (report.result === "Removed" && machine.secret?.content !== nothing) return;
   // A restarted kubelet must have renewed the node's Lease.
   if (report.result === "Proved" && machine.leaseAt <= machine.kubeletStart) return;
   machine.reportAt = t + between(world, 1, 4);

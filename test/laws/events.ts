@@ -1,6 +1,7 @@
 /** What happens to a cluster: machines, agents, people, API servers and other programs. */
 import { crash } from "./kubelet.ts";
 import { deletePod } from "./control-plane.ts";
+import { backUp, restoreBackup } from "./etcd.ts";
 import {
   between,
   breakageOf,
@@ -137,6 +138,8 @@ const apply = {
   loseAnswers(world, _, n) {
     world.controller.losesAnswersUntil = world.t + 2 + (n % 20);
   },
+  etcdBackup: backUp,
+  etcdRestored: restoreBackup,
   clock(world, _, n) {
     world.clock += (n % 2 === 0 ? 1 : -1) * (5 + n * 4);
   },
@@ -179,7 +182,11 @@ const apply = {
 } satisfies Record<string, Apply>;
 
 export type EventKind = keyof typeof apply;
-export const eventKinds = Object.keys(apply) as EventKind[];
+
+/** The events of random plans. A restore of etcd has plans of its own. */
+export const eventKinds = (Object.keys(apply) as EventKind[]).filter(
+  (kind) => !kind.startsWith("etcd"),
+);
 
 /** Events that need a machine that can be spared. */
 const needsSpare = new Set<EventKind>(["leave", "die", "dieAndReplace", "sameName"]);

@@ -71,6 +71,7 @@ function start(world: World, machine: Machine): void {
   machine.isRunning = true;
   machine.startedAt = world.t;
   machine.frozenUntil = 0;
+  if (machine.disk.journal === undefined) machine.disk.report = undefined;
   // The new process reads the present objects, soon.
   machine.secretDueAt = world.t + between(world, 0, 2);
   machine.objectDueAt = world.t + between(world, 0, 2);

@@ -214,6 +214,14 @@ for (const [law, fault, rewrite, plan] of rows)
     assert.equal(brokenLaw(plan, { rewrite })?.law, law);
   });
 
+for (const kind of ["edit", "withdrawOne", "bad", "withdraw", "join", "upgrade"] as const)
+  test(`keeps every law if etcd is restored after the event ${kind}`, () => {
+    for (let seed = 1; seed <= 10; seed += 1) {
+      const events = [at(300, "etcdBackup"), at(310, kind, seed, 1), at(380, "etcdRestored")];
+      assert.equal(brokenLaw(planWith(events, { seed }))?.message, undefined, `seed ${seed}`);
+    }
+  });
+
 test("keeps every law, whatever happens to the cluster", () => {
   playAll(1, 200, 20);
 });

@@ -6,6 +6,7 @@ import {
   lostOf,
   newTruth,
   noteClock,
+  noteJump,
   reactionSeconds,
   type Asked,
   type Truth,
@@ -34,8 +35,11 @@ import {
 export class Laws implements Observer {
   readonly truth: Truth;
   readonly #world: World;
-  /** How often orders of a revision have restarted a Node's kubelet, by the Node's uid. */
-  readonly #restarts = new Map<number, Readonly<{ revision: number; count: number }>>();
+  /** How often orders of a content have restarted a Node's kubelet, by the Node's uid. */
+  readonly #restarts = new Map<
+    number,
+    Readonly<{ revision: number; content: Content; count: number }>
+  >();
   /** The Nodes whose available agent was replaced by an agent of this template. */
   readonly #replaced = new Map<number, Set<string>>();
   /** How many NotReady Nodes were deleted. The update's budget was raised by one for each. */
@@ -187,10 +191,11 @@ export class Laws implements Observer {
     if (!change.isAsked || change.tries > 1) return;
     // Another restart is due if another program has overwritten the file during the change.
     if (change.placedAt > change.beganAt) return;
-    const { revision } = change;
+    const { revision, content } = change;
     const last = this.#restarts.get(uid);
-    const count = last?.revision === revision ? last.count + 1 : 1;
-    this.#restarts.set(uid, { revision, count });
+    const isSame = last?.revision === revision && last.content === content;
+    const count = isSame ? last.count + 1 : 1;
+    this.#restarts.set(uid, { revision, content, count });
     const { retries = 0 } = this.truth.histories.get(change.revision) ?? {};
     if (count > 1 + this.#world.retries - retries)
       fail("restart", `${name} restarts its kubelet ${count} times for ${change.revision}`);
@@ -248,6 +253,18 @@ export class Laws implements Observer {
     this.#newest = 0;
     this.truth.publications = [];
     this.truth.publishedAt = [];
+  }
+
+  /** Nodes follow no older content, so they wait until the controller publishes it again. */
+  restored(secret: Secret | undefined): void {
+    const { truth } = this;
+    const revision = secret?.revision ?? 0;
+    this.#newest = revision;
+    this.#restarts.clear();
+    for (const [uid, asked] of truth.asked) if (asked.revision > revision) truth.asked.delete(uid);
+    for (const [index, value] of (secret?.content ?? nothing).split("-").entries())
+      truth.removedSince[index] = value === "0" ? this.#world.t : undefined;
+    noteJump(this.#world, truth);
   }
 
   claimed({ isReady, haltedBy, current }: Claim): void {

@@ -60,6 +60,7 @@ export class Run {
       objects: new Store(),
       machines: new Map(),
       disks: [],
+      backup: undefined,
       delayed: [],
       removalAt: new Map(),
       leaving: new Set(),

@@ -43,7 +43,7 @@ export class Seconds {
     const secret = world.secrets.get(only);
     this.#judgePublication(isRunning, secret);
     if (secret === undefined) return;
-    if (!truth.isBehind) this.#judgeRemoval(secret);
+    this.#judgeRemoval(secret);
     this.#judgeWindow();
     this.#judgeStatus(isRunning, secret);
     this.#judgeDelay(isRunning, secret);
@@ -77,13 +77,15 @@ export class Seconds {
       fail("publication", `${wanted} is not published`);
   }
 
-  #judgeRemoval({ content }: Secret): void {
+  /** Agents follow no content that is older than what they have seen. */
+  #judgeRemoval({ content, revision }: Secret): void {
     const { t, machines } = this.#world;
     for (const machine of machines.values()) {
       const { name, disk } = machine;
       const owes =
         disk.file !== content &&
         disk.journal?.change === undefined &&
+        revision >= (disk.journal?.seen ?? 0) &&
         withoutRemoved(disk.file, content) !== disk.file;
       const isAble =
         owes &&

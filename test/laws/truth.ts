@@ -2,7 +2,7 @@
  * What really happened in a run, as the laws need it. The product sees none of this, and no rule of
  * the product is repeated here: only the limits that the laws promise.
  */
-import { type Content, type Machine, type Secret, type World } from "./world.ts";
+import { nothing, type Content, type Machine, type Secret, type World } from "./world.ts";
 
 export type Law =
   /** Good content never halts. */
@@ -144,9 +144,14 @@ export function newTruth(world: World): Truth {
 export function noteClock({ clock, t, template }: World, truth: Truth): void {
   if (clock === truth.clock) return;
   truth.jumped += Math.abs(clock - truth.clock);
+  truth.clock = clock;
+  noteJump({ t, template }, truth);
+}
+
+/** Notices a jump of the clock, or a restore of etcd, which brings back objects with old times. */
+export function noteJump({ t, template }: Pick<World, "t" | "template">, truth: Truth): void {
   truth.jumps += 1;
   truth.jumpedAt = t;
-  truth.clock = clock;
   truth.templateAtJump = template.id;
 }
 
@@ -204,9 +209,12 @@ export function limitOf(world: World, truth: Truth, revision: number, history: H
  * The machine has proved the newest content, and has it in its file. If another program overwrites
  * the file, only an agent that runs can notice it.
  */
-export function hasNewest({ t }: World, machine: Machine, secret: Secret): boolean {
+export function hasNewest({ t }: World, machine: Machine, { content, revision }: Secret): boolean {
   const { journal, file } = machine.disk;
-  const isProved = journal?.revision === secret.revision && journal.change === undefined;
+  const isProved =
+    content === nothing
+      ? journal === undefined
+      : journal?.revision === revision && journal.change === undefined;
   const isBlind = machine.isDead || !machine.isRunning || machine.frozenUntil > t;
-  return isProved && (isBlind || file === secret.content);
+  return isProved && (isBlind || file === content);
 }

@@ -4,6 +4,7 @@
  * is product code; product.ts is the only file that calls the product.
  */
 import { Random } from "#test/random.ts";
+import type { Backup } from "./etcd.ts";
 import { Store } from "./store.ts";
 
 /** "A-B": the values of registry a and registry b. 0: there is no entry for this registry. */
@@ -173,6 +174,8 @@ export type Observer = {
   completed(leftBehind: readonly string[]): void;
   /** The controller's state is deleted. */
   forgotten(): void;
+  /** A backup of etcd is restored, with this Secret. */
+  restored(secret: Secret | undefined): void;
   claimed(claim: Claim): void;
   nodeGone(machine: Machine): void;
   objectGone(object: NodeObject): void;
@@ -215,6 +218,7 @@ export type World = {
   objects: Store<NodeObject>;
   machines: Map<string, Machine>;
   disks: Disk[];
+  backup: Backup | undefined;
   delayed: DelayedPatch[];
   /** When a pod or an object is removed, by its uid. */
   removalAt: Map<number, number>;

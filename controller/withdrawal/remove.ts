@@ -1,7 +1,5 @@
 /** One step of the removal, after the additional Secret was deleted. */
-import type { V1ObjectMeta } from "@kubernetes/client-node";
-import { ownedOf, type Snapshot } from "#controller/sources/snapshot.ts";
-import { isOurs } from "#kube/client/ownership.ts";
+import { foreignOf, ownedOf, type Snapshot } from "#controller/sources/snapshot.ts";
 import { owned } from "#kube/client/paths.ts";
 import { releasedIn } from "../objects/annotations.ts";
 import { readPublished, type Published } from "../objects/global-secret.ts";
@@ -12,6 +10,7 @@ import { type Followed, inParallel } from "../rollout/write.ts";
 import type { Sources } from "../sources/accept.ts";
 import { release } from "./release.ts";
 import {
+  type DeletedName,
   overdue,
   nothingHappened,
   type Removal,
@@ -58,7 +57,7 @@ export async function remove(
   // The same run takes all further steps that need no new observation. Each observation adds a
   // quarter of a second to the removal.
   while (step.startsWith("delete ")) {
-    const name = step.slice("delete ".length) as keyof WithdrawalInput["exists"];
+    const name = step.slice("delete ".length) as DeletedName;
     // Before the pods and the NodePullSecrets have been read, nothing shows that no agent is left.
     if (!isSynced && name !== "daemonSet") break;
     if (name === "nodePullSecrets") await deleteObjects(context, endingObjects(context));
@@ -68,7 +67,7 @@ export async function remove(
     }
     done.push(step);
     if (name === "daemonSet") break;
-    next = { ...next, exists: { ...next.exists, [name]: false } };
+    next = { ...next, exists: new Set([...next.exists].filter((other) => other !== name)) };
     step = nextWithdrawalStep(next);
   }
   return {
@@ -94,17 +93,10 @@ function needsRelease({ global, state, daemonSet }: Snapshot): boolean {
 
 function inputOf(snapshot: Snapshot, context: RemovalContext): WithdrawalInput {
   const agents = [...context.pods.view.items.values()];
+  const objects = endingObjects(context).length > 0 ? (["nodePullSecrets"] as const) : [];
   return {
     needsRelease: needsRelease(snapshot),
-    exists: {
-      daemonSet: snapshot.daemonSet !== undefined,
-      roleBinding: snapshot.roleBinding !== undefined,
-      role: snapshot.role !== undefined,
-      serviceAccount: snapshot.serviceAccount !== undefined,
-      nodePullSecrets: endingObjects(context).length > 0,
-      global: snapshot.global !== undefined,
-      state: snapshot.state !== undefined,
-    },
+    exists: new Set([...ownedOf(snapshot).map(([name]) => name), ...objects]),
     terminating: snapshot.daemonSet?.metadata?.deletionTimestamp !== undefined,
     // The pod of an unreachable node does not count, because it ends when the node returns.
     agents: agents.filter(({ isUnreachable }) => !isUnreachable).length,
@@ -138,17 +130,6 @@ function withdraws(published: Published | undefined): boolean {
  * removal.
  */
 function ours(snapshot: Snapshot): Snapshot {
-  return {
-    ...snapshot,
-    state: keep(snapshot.state),
-    global: keep(snapshot.global),
-    serviceAccount: keep(snapshot.serviceAccount),
-    role: keep(snapshot.role),
-    roleBinding: keep(snapshot.roleBinding),
-    daemonSet: keep(snapshot.daemonSet),
-  };
-}
-
-function keep<T extends { metadata?: V1ObjectMeta }>(object: T | undefined): T | undefined {
-  return object !== undefined && isOurs(object.metadata) ? object : undefined;
+  const foreign = foreignOf(snapshot).map((name) => [name, undefined] as const);
+  return { ...snapshot, ...Object.fromEntries(foreign) };
 }

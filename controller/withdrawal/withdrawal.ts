@@ -8,39 +8,34 @@ import type { Policy } from "../policy/policy.ts";
 import type { RolloutContext } from "../rollout/write.ts";
 import type { Progress } from "../rollout/step.ts";
 
+/** In the order in which they are deleted, after the DaemonSet. */
+const deletedInOrder = [
+  "roleBinding",
+  "role",
+  "serviceAccount",
+  /** NodePullSecrets, other than those of nodes that are left behind. */
+  "nodePullSecrets",
+  "global",
+  "state",
+] as const;
+
+export type DeletedName = "daemonSet" | (typeof deletedInOrder)[number];
+
 export type WithdrawalInput = Readonly<{
   /** Content might have reached nodes, and the controller still waits for their confirmation. */
   needsRelease: boolean;
-  exists: Readonly<
-    Record<
-      | "daemonSet"
-      | "roleBinding"
-      | "role"
-      | "serviceAccount"
-      /** NodePullSecrets, other than those of nodes that are left behind. */
-      | "nodePullSecrets"
-      | "global"
-      | "state",
-      boolean
-    >
-  >;
+  exists: ReadonlySet<DeletedName>;
   terminating: boolean;
   /** Agents' pods on reachable nodes. */
   agents: number;
 }>;
 
+/** `release` brings the revision without our entries to every node. */
 export type WithdrawalStep =
-  /** Brings the revision without our entries to every node. */
   | "release"
-  | "delete daemonSet"
   | "await daemonSet"
   | "await agents"
-  | "delete roleBinding"
-  | "delete role"
-  | "delete serviceAccount"
-  | "delete nodePullSecrets"
-  | "delete global"
-  | "delete state"
+  | `delete ${DeletedName}`
   | "done";
 
 export function nextWithdrawalStep({
@@ -50,14 +45,10 @@ export function nextWithdrawalStep({
   agents,
 }: WithdrawalInput): WithdrawalStep {
   if (needsRelease) return "release";
-  if (exists.daemonSet) return terminating ? "await daemonSet" : "delete daemonSet";
-  if (exists.global && agents > 0) return "await agents";
-  if (exists.roleBinding) return "delete roleBinding";
-  if (exists.role) return "delete role";
-  if (exists.serviceAccount) return "delete serviceAccount";
-  if (exists.nodePullSecrets) return "delete nodePullSecrets";
-  if (exists.global) return "delete global";
-  return exists.state ? "delete state" : "done";
+  if (exists.has("daemonSet")) return terminating ? "await daemonSet" : "delete daemonSet";
+  if (exists.has("global") && agents > 0) return "await agents";
+  const next = deletedInOrder.find((name) => exists.has(name));
+  return next === undefined ? "done" : `delete ${next}`;
 }
 
 /** Seconds until the next check of a removal that makes no progress: 1 at first, at most 30. */

@@ -81,6 +81,8 @@ function conclude(
 function remove(world: World, machine: Machine, secret: Secret): void {
   const { disk } = machine;
   const { journal } = disk;
+  // The volume can show an older Secret than the watch did before a restart.
+  if (secret.revision <= (journal?.seen ?? 0)) return;
   if (secret.content === nothing) {
     if (disk.file !== nothing) log(world, () => `${machine.name} removes everything`);
     disk.file = nothing;
@@ -90,8 +92,7 @@ function remove(world: World, machine: Machine, secret: Secret): void {
     conclude(world, machine, { revision, content: nothing, attempt, result: "Removed" });
     return;
   }
-  // After a restore of etcd, older content removes nothing.
-  if (journal === undefined || secret.revision <= journal.seen) return;
+  if (journal === undefined) return;
   journal.seen = secret.revision;
   const file = withoutRemoved(disk.file, secret.content);
   if (file !== disk.file) log(world, () => `${machine.name} removes ${disk.file} to ${file}`);

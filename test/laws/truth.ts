@@ -188,7 +188,8 @@ export function lostOf(world: World, truth: Truth, revision: number): number[] {
  * How many nodes a revision may break. If it breaks every kubelet: one more than `maxFailures` if
  * agents can report it, and one more if a node was silent; two if no agent can report it. If it
  * breaks some: also the nodes that were at work when the halt began, and the guard of silent nodes.
- * A retry begins again. After a jump of the clock, the nodes at work count as silent.
+ * A retry begins again. After a jump of the clock, the nodes at work count as silent. If a node has
+ * proved it in the mode Reread, which restarts nothing, the limit is the same as if it breaks some.
  */
 export function limitOf(world: World, truth: Truth, revision: number, history: History): number {
   const { content, proved, retries, jumps } = history;
@@ -198,7 +199,7 @@ export function limitOf(world: World, truth: Truth, revision: number, history: H
   const times = 1 + world.retries - retries;
   const extra = (truth.jumps - jumps) * places + truth.vanished;
   const { maxFailures } = world.policy;
-  if (breakage.percent < 100)
+  if (breakage.percent < 100 || proved.size > 0)
     return times * (maxFailures + 1 + guardOf(proved.size) + places) + extra;
   if (breakage.isSilent) return times * 2 + extra;
   const silent = Math.min(1, lostOf(world, truth, revision).length);

@@ -46,6 +46,7 @@ function snapshots(time: fc.Arbitrary<number>): fc.Arbitrary<Snapshot> {
     isControlPlane: flag,
     pod: optional(agentPod),
     object: optional(object),
+    isRefused: flag,
   });
   const nodes = fc
     .array(node, { maxLength: 12 })

@@ -214,6 +214,15 @@ const times: readonly [condition: string, changes: Partial<Snapshot>, expected: 
     publishedAt + usual + 1 - now,
   ],
   ["a refused node is asked again", { nodes: [refused] }, at + 600 - now],
+  [
+    "an agent that does not start delays the end no longer",
+    {
+      nodes: [...provedNodes(3), nodeOf("n", { pod: { ...pod, isRunning: false } })],
+      secret: { ...secret, served: 100 },
+      state: { ...state, proved: true, served: true },
+    },
+    publishedAt + usual + 1 - now,
+  ],
   ["a young node counts", { ...paused, nodes: nodesOf(1, { created: now - 5 }) }, 115],
   ["the interval ends", { ...other, ...none, policy: { ...policy, minInterval: 60 } }, 50],
   [

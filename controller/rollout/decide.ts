@@ -14,6 +14,7 @@ import {
   gather,
   haltOf,
   listOf,
+  untilCounted,
   usualTime,
   type Evidence,
   type NodeEvidence,
@@ -23,7 +24,7 @@ import type { Action, Decision, SecretFacts, Snapshot, StateFacts } from "./fact
 import { isPromotable, newerContent, publication } from "./publish.ts";
 import { completionOf, mayHaveEntries, type Completion } from "./release.ts";
 import { upgradeBudget } from "./upgrade.ts";
-import { idleView, untilCounted, viewOf } from "./view.ts";
+import { idleView, viewOf } from "./view.ts";
 import { untilAskedAgain } from "./waits.ts";
 import { fillWindow, orderFor, type Window } from "./window.ts";
 
@@ -150,6 +151,7 @@ function untilNodeChanges(
   const isRelease = secret.intent === "release";
   const since = isRelease ? secret.publishedAt : (node.object?.order?.attempt ?? 0);
   const times = [untilCounted(node, snapshot)];
+  if (node.pod?.isRunning !== true) times.push(secret.publishedAt + usualTime(snapshot) + 1 - now);
   if (isAtWork || verdict === "atWork") times.push(since + usualTime(snapshot) + 1 - now);
   if (verdict === "refused") times.push(untilAskedAgain(node, now));
   return times;

@@ -185,6 +185,7 @@ const forgotten: readonly [
   ["keeps all lost nodes while a node is at work", [askedNode("m", late)], ["uid-gone"]],
   ["keeps all lost nodes while a node waits", [nodeOf("n")], ["uid-gone", "uid-n"]],
   ["waits for no node without a running agent", [nodeOf("m", { pod: undefined })], []],
+  ["waits for no Node that has just joined", [nodeOf("m", { created: late - 60 })], []],
   ["waits for no unreachable node", [nodeOf("m", { pod: { ...pod, isUnreachable: true } })], []],
 ];
 for (const [condition, nodes, expected, served = 100] of forgotten)

@@ -46,6 +46,13 @@ export type Evidence = Readonly<{
 /** Seconds after which a node that has not answered is silent. */
 export const usualTime = ({ policy }: Published): number => usualSeconds(policy.probation);
 
+/** Seconds that a Node has for its first content if it joins after the publication. */
+const youngSeconds = 120;
+
+/** Seconds for which a Node without the newest content does not count yet. */
+export const untilCounted = ({ created }: NodeFacts, { now, secret }: Published): number =>
+  created > secret.publishedAt ? created + youngSeconds - now : 0;
+
 /**
  * Whether the node has its usual time now. If the clock was set back, that time is over as well.
  */
@@ -160,7 +167,7 @@ export function gather(snapshot: Published): Evidence {
   const isOpen = (uid: string): boolean => !answers.has(verdicts.get(uid));
   const isProved = state.proved || having("current").length > 0;
   const present = new Set(nodes.map(({ node }) => node.uid));
-  const isOver = isRolloutOver(secret, nodes);
+  const isOver = isRolloutOver(snapshot, nodes);
   const lost = listOf([...state.lost.filter(isOpen), ...having("silent")]).filter(
     (uid) => !isOver || present.has(uid),
   );
@@ -174,17 +181,18 @@ export function gather(snapshot: Published): Evidence {
 }
 
 /**
- * The rollout is over when joining nodes get the content, and no running node waits for it. Then
- * lost nodes that are gone are forgotten. Otherwise machines that die while they join would halt
- * good content after months.
+ * The rollout is over when joining nodes get the content, and no running node waits for it that
+ * counts. Then lost nodes that are gone are forgotten. Otherwise machines that die while they join
+ * would halt good content after months.
  */
-const isRolloutOver = (secret: SecretFacts, nodes: readonly NodeEvidence[]): boolean =>
-  secret.served === secret.revision &&
+const isRolloutOver = (snapshot: Published, nodes: readonly NodeEvidence[]): boolean =>
+  snapshot.secret.served === snapshot.secret.revision &&
   !nodes.some(
-    ({ node: { pod }, verdict }) =>
+    ({ node, verdict }) =>
       (verdict === "unasked" || verdict === "atWork") &&
-      pod?.isRunning === true &&
-      !pod.isUnreachable,
+      node.pod?.isRunning === true &&
+      !node.pod.isUnreachable &&
+      untilCounted(node, snapshot) <= 0,
   );
 
 const answers: ReadonlySet<Verdict | undefined> = new Set(["current", "failed", "refused"]);

@@ -59,6 +59,8 @@ export type NodeFacts = Readonly<{
   /** The pod that is not being deleted, or else the younger one. */
   pod: PodFacts | undefined;
   object: ObjectFacts | undefined;
+  /** The API server has refused the last write of the object, and the next try is later. */
+  isRefused: boolean;
 }>;
 
 /** The rollout's part of global-pull-secret-state. Uids are of Nodes. */
@@ -179,7 +181,7 @@ export type Action =
 export type WaitReason =
   /** The Node has no agent pod. */
   | "podless"
-  /** The agent's container does not run, or the node's object does not exist yet. */
+  /** The agent's container does not run, or the node's object is missing or cannot be written. */
   | "starting"
   /** The kubelet does not answer. */
   | "unreachable"
@@ -226,8 +228,6 @@ export type View = Readonly<{
   isReady: boolean;
   /** Set if the rollout is halted. */
   halt: Readonly<{ by: "failed" | "lost"; count: number }> | undefined;
-  /** The number of places in use. */
-  places: number;
   /** Why newer content is not published yet. `flapping`: the source changes too often. */
   pending: "no" | "interval" | "paused" | "flapping" | "template";
 }>;

@@ -27,7 +27,7 @@ export type AgentPod = Omit<PodFacts, "isCurrent"> &
 /** `nodeUid`: of the Node that owns the NodePullSecret. Empty if someone removed the owner. */
 export type NodeObject = ObjectFacts & Readonly<{ name: string; nodeUid: string }>;
 
-export type NodeMetadata = Omit<NodeFacts, "pod" | "object">;
+export type NodeMetadata = Omit<NodeFacts, "pod" | "object" | "isRefused">;
 
 export const agentsSelector = `name=${agentName}`;
 

@@ -69,6 +69,7 @@ function facts({
       now: 200,
       kept: nothingKept,
       isGuarded: true,
+      isRefused: (node) => node === "refused",
       drift: "none",
       retry: "",
       ...changes,

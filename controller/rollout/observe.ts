@@ -53,6 +53,8 @@ export type Observed = Readonly<{
   target: WantedContent;
   kept: Kept;
   isGuarded: boolean;
+  /** Whether the next write of this node's object must wait, because the last was refused. */
+  isRefused: (node: string) => boolean;
   /**
    * Whether a write of the declared DaemonSet would change the live DaemonSet. `refused`: the API
    * server refuses the write, so the live DaemonSet counts as current.
@@ -63,7 +65,7 @@ export type Observed = Readonly<{
 
 export function factsOf(
   { agent, policy }: Pick<RolloutContext, "agent" | "policy">,
-  { now, objects, published, target, kept, isGuarded, drift, retry }: Observed,
+  { now, objects, published, target, kept, isGuarded, isRefused, drift, retry }: Observed,
 ): Snapshot {
   const { global, daemonSet } = objects;
   const { rollout } = readState(objects.state);
@@ -77,7 +79,7 @@ export function factsOf(
     secret,
     state: readRollout(rollout),
     template: templateFacts(daemonSet, agent, { drift, isNeeded: target.intent === "release" }),
-    ...nodeFacts(kept, templateOf(daemonSet?.spec?.template.metadata?.annotations)),
+    ...nodeFacts(kept, templateOf(daemonSet?.spec?.template.metadata?.annotations), isRefused),
     target: {
       intent: target.intent === "release" ? "release" : "apply",
       digest,
@@ -106,6 +108,7 @@ function removesRegistry(published: Published | undefined, { document }: WantedC
 function nodeFacts(
   { pods, objects, nodes }: Kept,
   template: string,
+  isRefused: Observed["isRefused"],
 ): Pick<Snapshot, "nodes" | "orphans"> {
   const podByNode = new Map<string, AgentPod>();
   for (const pod of pods.values()) {
@@ -119,6 +122,7 @@ function nodeFacts(
       ...node,
       pod: pod && { ...pod, isCurrent: pod.template === template },
       object: object && isOf(object, node) ? object : undefined,
+      isRefused: isRefused(node.name),
     };
   };
   return {

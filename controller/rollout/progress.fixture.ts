@@ -1,5 +1,5 @@
 /** The progress when revision 7 is on all three nodes, with these changes. */
-import { type NodeFacts, type View, type WaitingNode, type WaitReason, stateOf } from "./facts.ts";
+import type { NodeFacts, View, WaitingNode, WaitReason } from "./facts.ts";
 import type { Progress } from "./step.ts";
 
 type Changes = Partial<Omit<Progress, "view">> & Readonly<{ view?: Partial<View> }>;
@@ -11,7 +11,6 @@ const done: View = {
   waiting: [],
   isReady: true,
   halt: undefined,
-  places: 0,
   pending: "no",
 };
 
@@ -25,7 +24,6 @@ export function progressWith({ view, ...changes }: Changes = {}): Progress {
     now: 1000,
     ended: false,
     leftBehind: undefined,
-    state: stateOf(7, 0, { retry: "", bucketUntil: 0, served: true }),
     available: 3,
     nodes: [],
     failure: undefined,
@@ -85,6 +83,7 @@ export const nodeWithPod = (name: string, created: number): NodeFacts => ({
   created: 0,
   isControlPlane: false,
   object: undefined,
+  isRefused: false,
   pod: {
     uid: name,
     created,

@@ -58,36 +58,38 @@ test("repeats a refused write after 5 s, and then once a minute", async () => {
   assert.equal(refused, 11);
 });
 
-test("reports the refusal of one node's order, and serves the other nodes", async () => {
-  const world = await deployed();
-  world.api.refuses = ({ path }, verb) =>
-    verb === "patch" && path === objectPath("c")
-      ? refuse(403, "Forbidden", "denied by a policy of theirs")
-      : undefined;
-  const former = world.published?.revision;
-  const { failure, view } = await world.until(
-    two,
-    ({ view, revision }) => revision !== former && view?.current === 2,
-  );
-  assert.match(failure?.message ?? "", /denied by a policy of theirs/);
-  assert.deepEqual(
-    view?.waiting.map(({ node }) => node),
-    ["c"],
-  );
-  for (let seconds = 0; seconds < 10; seconds += 1) await world.step(two);
-  const from = world.api.asked.length;
-  for (let seconds = 0; seconds < 180; seconds += 1) await world.step(two);
-  const patches = world.api.asked
-    .slice(from)
-    .filter(
-      ({ verb, name, userAgent }) => verb === "patch" && name === "c" && userAgent === fieldManager,
+for (const refused of ["a", "c"])
+  test(`serves the other nodes, and reports the refusal, while the order of node ${refused} is refused`, async () => {
+    const world = await deployed();
+    world.api.refuses = ({ path }, verb) =>
+      verb === "patch" && path === objectPath(refused)
+        ? refuse(403, "Forbidden", "denied by a policy of theirs")
+        : undefined;
+    const former = world.published?.revision;
+    const { failure, view } = await world.until(
+      two,
+      ({ view, revision }) => revision !== former && view?.current === 2,
     );
-  assert.ok(patches.length <= 4, `${patches.length} patches in three minutes`);
-  world.api.refuses = () => undefined;
-  world.seconds += 60;
-  const last = await world.until(two, isServed);
-  assert.equal(last.failure, undefined);
-});
+    assert.match(failure?.message ?? "", /denied by a policy of theirs/);
+    assert.deepEqual(
+      view?.waiting.map(({ node }) => node),
+      [refused],
+    );
+    for (let seconds = 0; seconds < 10; seconds += 1) await world.step(two);
+    const from = world.api.asked.length;
+    for (let seconds = 0; seconds < 180; seconds += 1) await world.step(two);
+    const patches = world.api.asked
+      .slice(from)
+      .filter(
+        ({ verb, name, userAgent }) =>
+          verb === "patch" && name === refused && userAgent === fieldManager,
+      );
+    assert.ok(patches.length <= 4, `${patches.length} patches in three minutes`);
+    world.api.refuses = () => undefined;
+    world.seconds += 60;
+    const last = await world.until(two, isServed);
+    assert.equal(last.failure, undefined);
+  });
 
 test("asks 200 nodes in half a minute while the API server answers one patch in ten with 429", async () => {
   const names = Array.from({ length: 200 }, (_, at) => [`n${at}`, "proves"] as const);

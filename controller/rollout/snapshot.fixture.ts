@@ -70,6 +70,7 @@ export const nodeOf = (name: string, changes: Partial<NodeFacts> = {}): NodeFact
   isControlPlane: false,
   pod,
   object: objectOf(),
+  isRefused: false,
   ...changes,
 });
 

@@ -47,7 +47,7 @@ test("creates a node's object with its pod, and records the first node before it
   const { revision } = world.published ?? {};
   assert.deepEqual(world.asked, { a: revision, b: undefined, c: undefined, d: undefined });
   world.nodes.set("a", "proves");
-  await world.until(firstContent, ({ state }) => state.proved);
+  await world.until(firstContent, () => world.state.proved);
   assert.equal(world.asked["b"], revision);
 });
 
@@ -411,8 +411,8 @@ test("counts a node that disappears before it answers as lost, even after a rest
   const uid = uidOf(world, "a");
   world.leave("a");
   world.restart();
-  const { state } = await world.until(firstContent, ({ state }) => state.lost.length > 0);
-  assert.deepEqual(state.lost, [uid]);
+  await world.until(firstContent, () => world.state.lost.length > 0);
+  assert.deepEqual(world.state.lost, [uid]);
   await world.until(firstContent, isServed);
 });
 

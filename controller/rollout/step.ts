@@ -22,6 +22,7 @@ import {
 import { readState, writeState } from "#controller/objects/state.ts";
 import type { WantedContent } from "#controller/sources/accept.ts";
 import type { Snapshot } from "#controller/sources/snapshot.ts";
+import { objectPath } from "./objects.ts";
 import { ensure, isDrifted } from "#kube/apply/ensure.ts";
 import { owned } from "#kube/client/paths.ts";
 import { isObjectAction, type ObjectAction, type RolloutContext, writeObjects } from "./write.ts";
@@ -50,7 +51,6 @@ export type Progress = Readonly<{
   ended: boolean;
   /** Set when the withdrawal is complete: the nodes that have not confirmed it. */
   leftBehind: readonly string[] | undefined;
-  state: StateFacts;
   /** Available agents, as the DaemonSet controller counts them. */
   available: number;
   /** The Nodes that the DaemonSet serves, as last seen. */
@@ -115,7 +115,7 @@ class Step {
 
   /** Decides once and writes the result. Returns true if the next decision can follow at once. */
   async advance(): Promise<boolean> {
-    const { cluster, guard, times, pods, objects, nodes } = this.#context;
+    const { cluster, guard, repairs, times, pods, objects, nodes } = this.#context;
     const views = { pods: pods.view, objects: objects.view, nodes: nodes.view };
     const isSynced = Object.values(views).every(({ synced }) => synced);
     const isListed = Object.values(views).every(({ listed }) => listed);
@@ -129,6 +129,7 @@ class Step {
         ? { pods: views.pods.items, objects: views.objects.items, nodes: views.nodes.items }
         : nothingKept,
       isGuarded: await guard.isGuarded(cluster, steady),
+      isRefused: (node) => repairs.mustWait(objectPath(node), steady),
       drift: await this.#drift(),
       retry: this.#retry,
     });
@@ -158,7 +159,6 @@ class Step {
       now,
       ended: this.#noteEnd(revision),
       leftBehind: this.#leftBehind,
-      state: this.#state,
       available: numberAvailable,
       nodes: this.#nodes,
       failure: repairs.failure ?? failures[0],

@@ -33,6 +33,30 @@ const phases: readonly [
   ["rollout", "a node has proved it, and another waits", [...provedNodes(1), nodeOf("n")]],
   ["rollout", "a node is at work", [...provedNodes(1), askedNode("n", at)]],
   ["rollout", "a node has no pod", [...provedNodes(1), nodeOf("n", { pod: undefined })]],
+  [
+    "rollout",
+    "a node does not start, and most have not proved it",
+    [...provedNodes(1), nodeOf("n", { pod: undefined })],
+    late,
+  ],
+  [
+    "rollout",
+    "most have proved it, and one has just started",
+    [...provedNodes(3), nodeOf("n", { pod: { ...pod, isRunning: false } })],
+  ],
+  ["rollout", "most have proved it, and one can be asked", [...provedNodes(3), nodeOf("n")], late],
+  [
+    "done",
+    "most have proved it, and one does not start",
+    [...provedNodes(3), nodeOf("n", { pod: { ...pod, isRunning: false } })],
+    late,
+  ],
+  [
+    "done",
+    "most have proved it, and others join",
+    [...provedNodes(3), ...nodesOf(2, { created: late.now - 60 })],
+    late,
+  ],
   ["done", "every node has proved it", provedNodes(2)],
   ["done", "there are no nodes", []],
   [

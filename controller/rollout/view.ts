@@ -1,6 +1,12 @@
 /** The rollout as status reports it. Pure. */
-import type { NodeFacts, View, WaitingNode, WaitReason } from "./facts.ts";
-import type { Evidence, NodeEvidence, Published } from "./evidence.ts";
+import type { View, WaitingNode, WaitReason } from "./facts.ts";
+import {
+  untilCounted,
+  usualTime,
+  type Evidence,
+  type NodeEvidence,
+  type Published,
+} from "./evidence.ts";
 import type { Newer } from "./publish.ts";
 import type { Window } from "./window.ts";
 
@@ -12,7 +18,6 @@ export const idleView: View = {
   waiting: [],
   isReady: false,
   halt: undefined,
-  places: 0,
   pending: "no",
 };
 
@@ -29,33 +34,36 @@ export function viewOf(
     report: node.object?.report,
   }));
   const isRelease = snapshot.secret.intent === "release";
+  const ready = isReady(snapshot, nodes);
+  const isLate = ready && snapshot.now - snapshot.secret.publishedAt > usualTime(snapshot);
+  const isOver = [...window.reasons].every(
+    ([{ node }, reason]) =>
+      ended.has(reason) || (isLate && (absent.has(reason) || untilCounted(node, snapshot) > 0)),
+  );
   return {
-    phase: isRelease ? "withdrawal" : phaseOf(waiting, halt, state.proved),
+    phase: isRelease ? "withdrawal" : phaseOf(halt, isOver, state.proved),
     desired: nodes.length,
     current: nodes.length - waiting.length,
     waiting,
-    isReady: isReady(snapshot, nodes),
+    isReady: ready,
     halt,
-    places: window.places,
     pending: newer.pending,
   };
 }
 
-/** Nodes that cannot be reached, and nodes that had their turn, do not delay the end. */
+/**
+ * Nodes that cannot be reached, and nodes that had their turn, do not delay the end. If most nodes
+ * have the content, neither do agents that do not start within the usual time, and young Nodes.
+ */
 const ended: ReadonlySet<WaitReason> = new Set(["unreachable", "silent", "failed", "refused"]);
 
-function phaseOf(waiting: View["waiting"], halt: View["halt"], isProved: boolean): View["phase"] {
+const absent: ReadonlySet<WaitReason> = new Set(["podless", "starting"]);
+
+function phaseOf(halt: View["halt"], isOver: boolean, isProved: boolean): View["phase"] {
   if (halt !== undefined) return "halted";
-  if (waiting.every(({ reason }) => ended.has(reason))) return "done";
+  if (isOver) return "done";
   return isProved ? "rollout" : "first";
 }
-
-/** Seconds that a Node has for its first content if it joins after the publication. */
-const youngSeconds = 120;
-
-/** Seconds for which a Node without the newest content does not count yet. */
-export const untilCounted = ({ created }: NodeFacts, { now, secret }: Published): number =>
-  created > secret.publishedAt ? created + youngSeconds - now : 0;
 
 function isReady(snapshot: Published, nodes: readonly NodeEvidence[]): boolean {
   if (!snapshot.isGuarded) return false;

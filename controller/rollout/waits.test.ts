@@ -36,6 +36,7 @@ const reasons: readonly [
   ["has a pod that does not run", withPod({ isRunning: false }), "starting"],
   ["has a pod that is being deleted", withPod({ isDeleting: true }), "starting"],
   ["has no object", nodeOf("n", { object: undefined }), "starting"],
+  ["has an object that cannot be written", nodeOf("n", { isRefused: true }), "starting"],
   ["does not answer", withPod({ isUnreachable: true }), "unreachable"],
   ["was asked", askedNode("n", at), "atWork"],
   ["is asked now", nodeOf("n"), "atWork"],

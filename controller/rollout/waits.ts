@@ -15,10 +15,12 @@ const waitsForPod: Rule = ({ node }) => (node.pod === undefined ? "podless" : un
 
 /**
  * A pod that is being deleted might not run long enough to answer. Without an object, which is
- * created for every pod, nothing can be asked.
+ * created for every pod, or if the object cannot be written, nothing can be asked.
  */
-const waitsForStart: Rule = ({ node: { pod, object } }) =>
-  pod?.isRunning === true && !pod.isDeleting && object !== undefined ? undefined : "starting";
+const waitsForStart: Rule = ({ node: { pod, object, isRefused } }) => {
+  const canAsk = object !== undefined && !isRefused;
+  return pod?.isRunning === true && !pod.isDeleting && canAsk ? undefined : "starting";
+};
 
 const waitsForKubelet: Rule = ({ node }) =>
   node.pod?.isUnreachable === true ? "unreachable" : undefined;

@@ -35,8 +35,6 @@ export type Window = Readonly<{
   asked: readonly NodeFacts[];
   /** Of every node without the newest content. Nodes that are asked now are at work. */
   reasons: ReadonlyMap<NodeEvidence, WaitReason>;
-  /** How many places are in use. */
-  places: number;
   /** Seconds until more nodes can be asked. Infinite: only after a report. */
   again: number;
 }>;
@@ -46,7 +44,7 @@ class Places {
   readonly #most: number;
   readonly #restarts: boolean;
   /** Nodes at work for any content, and for the newest content only. */
-  taken = 0;
+  #taken = 0;
   #newest = 0;
   #controlPlane = 0;
 
@@ -55,7 +53,7 @@ class Places {
     this.#restarts = snapshot.secret.mode === "Restart";
     for (const { node, verdict, isAtWork } of nodes) {
       if (!isAtWork) continue;
-      this.taken += 1;
+      this.#taken += 1;
       if (node.isControlPlane) this.#controlPlane += 1;
       if (verdict === "atWork") this.#newest += 1;
     }
@@ -72,13 +70,13 @@ class Places {
    * another place. Otherwise content that is no longer published would delay the newer content.
    */
   waitsForPlace({ isAtWork }: NodeEvidence): WaitReason | undefined {
-    return (isAtWork ? this.#newest : this.taken) >= this.#most ? "window" : undefined;
+    return (isAtWork ? this.#newest : this.#taken) >= this.#most ? "window" : undefined;
   }
 
   take({ node, isAtWork }: NodeEvidence): void {
     this.#newest += 1;
     if (isAtWork) return;
-    this.taken += 1;
+    this.#taken += 1;
     if (node.isControlPlane) this.#controlPlane += 1;
   }
 }
@@ -109,7 +107,7 @@ export function fillWindow(circumstances: Circumstances, evidence: Evidence): Wi
     asked.push(candidate.node);
   }
   const again = asked.length >= most ? 1 : Number.POSITIVE_INFINITY;
-  return { asked, reasons, places: places.taken, again };
+  return { asked, reasons, again };
 }
 
 /**

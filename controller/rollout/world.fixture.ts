@@ -382,7 +382,7 @@ const results: Readonly<Record<Behaviour, Result>> = {
 
 /** The published content is served, and every node has proved it. */
 export const isServed = ({ view, served, revision }: Progress): boolean =>
-  view?.phase === "done" && view.pending === "no" && served === revision && view.places === 0;
+  view?.phase === "done" && view.pending === "no" && served === revision;
 
 /** Returns a cluster of three nodes that have the content `firstContent`. */
 export async function deployed(): Promise<World> {

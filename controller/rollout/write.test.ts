@@ -20,6 +20,7 @@ const nodeNamed = (name: string): NodeFacts => ({
     order: undefined,
     report: undefined,
   },
+  isRefused: false,
 });
 const order = { revision: 7, digest: "d", attempt: 9 };
 const asks = (...names: readonly string[]): ObjectAction[] =>
@@ -116,6 +117,9 @@ for (const [what, error] of refusals)
       await write(asks("a"));
     }
     assert.equal(sent(), 4, "after 0, 5, 65 and 125 s");
+    await write([]);
+    assert.equal(repairs.failure, error, "the node waits until the pause is over");
+    pass(60);
     await write([]);
     assert.equal(repairs.failure, undefined, "nobody wants this write any more");
   });

@@ -57,7 +57,8 @@ export async function writeObjects(
   actions: readonly ObjectAction[],
 ): Promise<void> {
   const paths = new Set(actions.map(pathOf));
-  repairs.forget((name) => name.startsWith(collections.nodePullSecrets) && !paths.has(name));
+  const isOver = (name: string) => name.startsWith(collections.nodePullSecrets) && !paths.has(name);
+  repairs.forget(times().steady, isOver);
   let failed: unknown;
   let written = 0;
   await inParallel(actions, async (action) => {
@@ -128,9 +129,14 @@ export class Repairs {
     this.#busyUntil = Math.max(this.#busyUntil, now + seconds);
   }
 
+  /** True while a write of this name must wait, because the last one was refused. */
+  mustWait(name: string, now: number): boolean {
+    return (this.#failed.get(name)?.until ?? now) > now;
+  }
+
   /** Writes the object of this name. Returns undefined if the write failed or must wait. */
   async attempt<T>(name: string, now: number, write: () => Promise<T>): Promise<T | undefined> {
-    if ((this.#failed.get(name)?.until ?? now) > now) return undefined;
+    if (this.mustWait(name, now)) return undefined;
     try {
       const result = await write();
       this.#failed.delete(name);
@@ -149,9 +155,10 @@ export class Repairs {
     }
   }
 
-  /** Forgets the failures of objects that need no write any more. */
-  forget(isOver: (name: string) => boolean): void {
-    for (const name of this.#failed.keys()) if (isOver(name)) this.#failed.delete(name);
+  /** Forgets the failures of objects that need no write any more, after their pauses. */
+  forget(now: number, isOver: (name: string) => boolean): void {
+    for (const name of this.#failed.keys())
+      if (isOver(name) && !this.mustWait(name, now)) this.#failed.delete(name);
   }
 
   /** The error to report. This error stays the same until the next try. */

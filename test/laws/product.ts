@@ -175,6 +175,7 @@ export class Product {
       isControlPlane,
       pod: pod && podFacts(pod, template),
       object: object?.owner === node.uid ? objectFacts(object) : undefined,
+      isRefused: false,
     };
     this.#facts.set(name, [node, pods, object, template, facts]);
     return facts;

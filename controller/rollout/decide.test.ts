@@ -42,11 +42,6 @@ const steps: readonly [
 ][] = [
   ["nothing is to do", { nodes: [askedNode("n", at)] }, []],
   ["the Secret is missing", { secret: undefined }, ["publish"]],
-  [
-    "nothing exists, and nothing is wanted",
-    { secret: undefined, template: undefined, ...release },
-    [],
-  ],
   ["the Secret is missing in a withdrawal", { secret: undefined, ...release }, ["publish"]],
   ["content is newer", { ...other }, ["publish"]],
   [

@@ -30,11 +30,10 @@ import { fillWindow, orderFor, type Window } from "./window.ts";
 
 /** Decides what to do now. The caller decides again after each change of a watched object. */
 export function decide(snapshot: Snapshot): Decision {
-  const { secret, template, target } = snapshot;
+  const { secret } = snapshot;
   if (isHeld(snapshot)) return decisionOf([], { ...idleView, pending: "paused" });
   if (secret !== undefined) return decidePublished(snapshot, secret);
-  const isNeeded = target.intent === "apply" || template !== undefined;
-  return decisionOf(isNeeded ? [publication(snapshot)] : [], idleView);
+  return decisionOf([publication(snapshot)], idleView);
 }
 
 /**

@@ -6,8 +6,6 @@ import { usualSeconds } from "#contract/times.ts";
 import {
   mostListed,
   stateOf,
-  burst,
-  burstSeconds,
   type NodeFacts,
   type ObjectFacts,
   type SecretFacts,
@@ -91,6 +89,10 @@ function evidenceOf(snapshot: Published, node: NodeFacts): NodeEvidence {
   return { node, verdict, isAtWork };
 }
 
+/** How many contents are published at once before one is published in `burstSeconds`. */
+const burst = 6;
+export const burstSeconds = 600;
+
 /**
  * The state of the Secret's revision. A state of another revision is replaced, because another
  * content is newest now. Its publication takes a place of the bucket. A removal, which does not wait
@@ -99,12 +101,11 @@ function evidenceOf(snapshot: Published, node: NodeFacts): NodeEvidence {
 export function adoptState({ state: stored, secret, now }: Published): StateFacts {
   const state = atPresent(stored, now);
   if (state.revision === secret.revision) return state;
-  const isFull = untilPlace(state, now) > 0;
-  const until = isFull ? state.bucketUntil : now + takenFor(state, now) + burstSeconds;
+  const next = Math.floor(Math.max(now, state.bucketUntil)) + burstSeconds;
   return stateOf(secret.revision, Math.floor(Math.min(secret.publishedAt, now)), {
     retry: state.retry,
     served: state.served || secret.served > 0,
-    bucketUntil: Math.floor(until),
+    bucketUntil: untilPlace(state, now) > 0 ? state.bucketUntil : next,
   });
 }
 
@@ -112,18 +113,17 @@ export function adoptState({ state: stored, secret, now }: Published): StateFact
  * If the API server's clock was set back, new orders would look older than the content, and places
  * of the bucket would be taken for longer.
  */
-const atPresent = (state: StateFacts, now: number): StateFacts =>
-  state.since > now + aheadSeconds ? { ...state, since: Math.floor(now), bucketUntil: 0 } : state;
-
-/** Seconds for which a place of the bucket is taken. A time further ahead was set back. */
-function takenFor({ bucketUntil }: StateFacts, now: number): number {
-  const taken = Math.max(0, bucketUntil - now);
-  return taken > burst * burstSeconds + aheadSeconds ? 0 : taken;
+function atPresent(state: StateFacts, now: number): StateFacts {
+  const latest = now + aheadSeconds;
+  const isOfNow = state.since <= latest && state.bucketUntil <= latest + burst * burstSeconds;
+  return isOfNow
+    ? state
+    : { ...state, since: Math.min(state.since, Math.floor(now)), bucketUntil: 0 };
 }
 
-/** Seconds until the bucket has a free place. At most 0 if it has one. */
-export const untilPlace = (state: StateFacts, now: number): number =>
-  takenFor(state, now) - (burst - 1) * burstSeconds;
+/** Seconds until the bucket of publications has a free place. At most 0 if it has one. */
+export const untilPlace = ({ bucketUntil }: StateFacts, now: number): number =>
+  bucketUntil - now - (burst - 1) * burstSeconds;
 
 /** The clocks of two API servers differ by less than this. A time further ahead was set back. */
 export const aheadSeconds = 60;

@@ -84,15 +84,11 @@ export type StateFacts = Readonly<{
   /** The retry requests that were followed. */
   retry: string;
   /**
-   * The publications take places in a bucket, one after the other, each for `burstSeconds`. Until
+   * The publications take places in a bucket, one after the other, each for ten minutes. Until
    * this time a place is taken.
    */
   bucketUntil: number;
 }>;
-
-/** How many contents are published at once before one is published in `burstSeconds`. */
-export const burst = 6;
-export const burstSeconds = 600;
 
 export type Wanted = Readonly<{
   intent: "apply" | "release";
@@ -243,20 +239,8 @@ export type Decision = Readonly<{
 export const mostListed = 2000;
 
 /** The state of a revision that has just been published. */
-export function stateOf(
+export const stateOf = (
   revision: number,
   since: number,
-  { retry, bucketUntil, served }: Pick<StateFacts, "retry" | "bucketUntil" | "served">,
-): StateFacts {
-  return {
-    revision,
-    since,
-    proved: false,
-    asked: [],
-    failed: [],
-    lost: [],
-    served,
-    retry,
-    bucketUntil,
-  };
-}
+  lasting: Pick<StateFacts, "retry" | "bucketUntil" | "served">,
+): StateFacts => ({ revision, since, proved: false, asked: [], failed: [], lost: [], ...lasting });

@@ -120,7 +120,7 @@ export function keepNode({ metadata = {} }: KubernetesObject): NodeMetadata {
 
 /** Reduces a NodePullSecret. */
 export function keepObject(object: KubernetesObject): NodeObject {
-  const { metadata = {}, spec, status } = object as KubernetesObject & Partial<StoredParts>;
+  const { metadata = {}, spec, status } = object as KubernetesObject & Record<string, unknown>;
   const owner = metadata.ownerReferences?.find(({ kind }) => kind === "Node");
   return {
     name: metadata.name ?? "",
@@ -131,8 +131,6 @@ export function keepObject(object: KubernetesObject): NodeObject {
     report: readReport(status),
   };
 }
-
-type StoredParts = Readonly<{ spec: unknown; status: unknown }>;
 
 /** The new NodePullSecret of a Node. It is deleted with the Node. Nothing is asked yet. */
 export const nodePullSecret = ({ name, uid }: Pick<NodeFacts, "name" | "uid">) => ({

@@ -19,7 +19,7 @@ import { policyWith } from "#controller/policy/policy.fixture.ts";
 import { fieldManager } from "#kube/client/ownership.ts";
 import { factsOf, type Kept, nothingKept, type Observed, readRollout } from "./observe.ts";
 import type { AgentPod, NodeMetadata, NodeObject } from "./objects.ts";
-import { content, nothingLeft } from "./world.fixture.ts";
+import { content } from "./world.fixture.ts";
 
 const target = content("u:1");
 const numbered = (revision: number, changes: Partial<Numbered> = {}): Numbered => ({
@@ -199,12 +199,7 @@ const templates: readonly (readonly [
     { objects: { daemonSet: daemonSet(agent, 7) } },
     { isCurrent: true, mode: "Restart", maxUnavailable: 7 },
   ],
-  ["no template before the first publication", { objects: { daemonSet: undefined } }, undefined],
-  [
-    "a deleted DaemonSet as needed while nodes must still confirm a withdrawal",
-    { objects: { daemonSet: undefined }, target: nothingLeft },
-    { isCurrent: false, mode: undefined, maxUnavailable: 1 },
-  ],
+  ["no template without a DaemonSet", { objects: { daemonSet: undefined } }, undefined],
 ];
 for (const [what, changes, expected] of templates)
   test(`reads ${what}`, () => assert.deepEqual(facts(changes).template, expected));

@@ -78,7 +78,7 @@ export function factsOf(
     now,
     secret,
     state: readRollout(rollout),
-    template: templateFacts(daemonSet, agent, { drift, isNeeded: target.intent === "release" }),
+    template: templateFacts(daemonSet, agent, drift),
     ...nodeFacts(kept, templateOf(daemonSet?.spec?.template.metadata?.annotations), isRefused),
     target: {
       intent: target.intent === "release" ? "release" : "apply",
@@ -144,17 +144,12 @@ const isNewer = (pod: AgentPod, other: AgentPod): boolean =>
 const isOf = ({ nodeUid }: NodeObject, node: NodeMetadata | undefined): boolean =>
   node !== undefined && (nodeUid === "" || nodeUid === node.uid);
 
-/**
- * The facts about the template. `isNeeded`: the agents must run, so the controller must write a
- * deleted DaemonSet again.
- */
 function templateFacts(
   live: V1DaemonSet | undefined,
   agent: Agent,
-  { drift, isNeeded }: Readonly<{ drift: Observed["drift"]; isNeeded: boolean }>,
+  drift: Observed["drift"],
 ): Snapshot["template"] {
-  if (live === undefined)
-    return isNeeded ? { isCurrent: false, mode: undefined, maxUnavailable: 1 } : undefined;
+  if (live === undefined) return undefined;
   return {
     isCurrent:
       drift === "refused" || (drift === "none" && declaredDigest(live) === templateDigest(agent)),
@@ -190,20 +185,20 @@ function secretFacts(published: Published, mode: PublishedMode): SecretFacts {
   };
 }
 
+/** A number of nodes, or a percentage of them. */
+const nodesOf = (number: number | string, desired: number): number =>
+  typeof number === "number" ? number : (Number.parseInt(number, 10) * desired) / 100;
+
 /** The budget in nodes: rounded up and at least 1, as the DaemonSet controller does it. */
-export function budgetNodes(budget: number | string, desired: number): number {
-  const nodes =
-    typeof budget === "number" ? budget : Math.ceil((Number.parseInt(budget, 10) * desired) / 100);
-  return Math.max(1, nodes);
-}
+export const budgetNodes = (budget: number | string, desired: number): number =>
+  Math.max(1, Math.ceil(nodesOf(budget, desired)));
 
 /**
  * How many nodes are allowed to fail before a rollout halts. A percentage is rounded down: 1% of 20
  * nodes allows none.
  */
-export function failuresAllowed(most: number | string, desired: number): number {
-  return typeof most === "number" ? most : Math.floor((Number.parseInt(most, 10) * desired) / 100);
-}
+export const failuresAllowed = (most: number | string, desired: number): number =>
+  Math.floor(nodesOf(most, desired));
 
 function rolloutPolicy(
   { rollout, withdrawal }: Pick<Policy, "rollout" | "withdrawal">,

@@ -62,7 +62,6 @@ const waits: readonly [
     0,
   ],
   ["one place of the bucket is free again", { ...other, state: fullBucket, now: now + 100 }, 0],
-  ["the bucket was filled by a clock that is ahead", { ...other, state: fullBucket, now: 5 }, 0],
   ["the policy wants another mode", wanted({ mode: "Reread" }), undefined, "template"],
   ["the template has another mode", { ...templateOf("Reread"), ...wanted({ mode: "Reread" }) }, 0],
   ["the template has no mode", templateOf(undefined), undefined],

@@ -68,11 +68,8 @@ export function waitReasonOf(
   evidence: NodeEvidence,
   circumstances: Circumstances,
 ): WaitReason | undefined {
-  for (const rule of rules) {
-    const reason = rule(evidence, circumstances);
-    if (reason !== undefined) return reason;
-  }
-  return undefined;
+  const first = rules.find((rule) => rule(evidence, circumstances) !== undefined);
+  return first?.(evidence, circumstances);
 }
 
 const firstRetrySeconds = 600;

@@ -144,11 +144,8 @@ export class Repairs {
     } catch (error) {
       const failures = (this.#failed.get(name)?.failures ?? 0) + (isConflict(error) ? 0 : 1);
       const asked = error instanceof ApiError ? (error.retryAfterSeconds ?? 0) : 0;
-      const pause = isConflict(error)
-        ? pauses.conflict
-        : failures === 1
-          ? pauses.first
-          : pauses.later;
+      const ofFailure = failures > 1 ? pauses.later : pauses.first;
+      const pause = isConflict(error) ? pauses.conflict : ofFailure;
       const until = now + Math.max(pause, asked);
       this.#failed.set(name, { error: error as Error, failures, until });
       return undefined;

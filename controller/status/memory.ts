@@ -4,7 +4,7 @@
  */
 import type { V1ObjectMeta, V1Secret } from "@kubernetes/client-node";
 import { additionalSecretName, namespace } from "#contract/names.ts";
-import { burstSeconds } from "#controller/rollout/facts.ts";
+import { burstSeconds } from "#controller/rollout/evidence.ts";
 import type { SourcesVerdict } from "../sources/accept.ts";
 import { contains } from "#kube/apply/difference.ts";
 import type { Snapshot } from "#controller/sources/snapshot.ts";

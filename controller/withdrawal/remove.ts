@@ -2,7 +2,7 @@
 import { foreignOf, ownedOf, type Snapshot } from "#controller/sources/snapshot.ts";
 import { owned } from "#kube/client/paths.ts";
 import { releasedIn } from "../objects/annotations.ts";
-import { readPublished, type Published } from "../objects/global-secret.ts";
+import { readPublished } from "../objects/global-secret.ts";
 import { readState } from "../objects/state.ts";
 import { type NodeObject, objectPath } from "../rollout/objects.ts";
 import { mayHaveEntries } from "../rollout/release.ts";
@@ -84,8 +84,9 @@ export async function remove(
 
 /** Whether nodes must remove our entries before anything is deleted. */
 function needsRelease({ global, state, daemonSet }: Snapshot): boolean {
-  const published = readPublished(global);
-  const isReleased = releasedIn(global) === (published?.revision ?? 0) && withdraws(published);
+  // Only a withdrawal can be confirmed as released.
+  const { revision = 0, intent } = readPublished(global) ?? {};
+  const isReleased = intent === "release" && revision > 0 && releasedIn(global) === revision;
   // A completed withdrawal has deleted the rollout from the state.
   const wasDeployed = daemonSet !== undefined || readState(state).rollout !== undefined;
   return wasDeployed && !isReleased;
@@ -119,11 +120,6 @@ const deleteObjects = (
   inParallel(objects, ({ name, uid, resourceVersion }) =>
     cluster.remove(objectPath(name), uid, resourceVersion),
   );
-
-/** True when the revision is a withdrawal. Only such a revision can be confirmed as released. */
-function withdraws(published: Published | undefined): boolean {
-  return published !== undefined && published.revision > 0 && published.intent === "release";
-}
 
 /**
  * Keeps only our own objects. An object of someone else under one of our names does not block the

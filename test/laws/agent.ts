@@ -148,7 +148,11 @@ function endChange(world: World, machine: Machine, journal: Journal, change: Cha
       return;
     }
     journal.change = undefined;
-    conclude(world, machine, { ...partOf(change), result: "Failed" });
+    // An order for the same content that came during the change is answered as well.
+    const order = machine.object?.order;
+    const isSame = order?.revision === change.revision && order.content === change.content;
+    const { attempt } = isSame ? order : change;
+    conclude(world, machine, { ...partOf(change), attempt, result: "Failed" });
     return;
   }
   if (change.mode === "Reread") {

@@ -197,7 +197,9 @@ export class Laws implements Observer {
     const count = isSame ? last.count + 1 : 1;
     this.#restarts.set(uid, { revision, content, count });
     const { retries = 0 } = this.truth.histories.get(change.revision) ?? {};
-    if (count > 1 + this.#world.retries - retries)
+    // A person can delete the object during a change, and so ask for another try.
+    const dismissals = Number(this.truth.dismissed.has(uid));
+    if (count > 1 + this.#world.retries - retries + dismissals)
       fail("restart", `${name} restarts its kubelet ${count} times for ${change.revision}`);
   }
 

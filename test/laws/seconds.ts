@@ -126,7 +126,8 @@ export class Seconds {
     const places = placesOf(truth, most) + truth.vanished;
     if (punctual > places) fail("window", `${punctual} kubelets are down, ${places} are allowed`);
     if (late > guardOf(most) + places) fail("window", `${late} late kubelets are down`);
-    if (controlPlane > 1) fail("window", `${controlPlane} control-plane kubelets are down`);
+    if (controlPlane > 1 + truth.vanished)
+      fail("window", `${controlPlane} control-plane kubelets are down`);
   }
 
   #judgeStatus(isRunning: boolean, secret: Secret): void {

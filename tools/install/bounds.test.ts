@@ -5,10 +5,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { loadAll } from "js-yaml";
+import { roleBinding } from "#controller/objects/daemonset.ts";
 import { fleetGuard } from "#contract/joined.ts";
 import { bounds } from "./bounds.ts";
 import { controller as account, textOf } from "./bounds-text.ts";
 import { objectsOf, textOf as fileOf } from "./yaml.ts";
+
+type FlowSchemaSpec = Readonly<{ rules: readonly object[]; matchingPrecedence: number }>;
 
 type Written = Readonly<{
   kind: string;
@@ -54,6 +57,20 @@ test("limits each resource that the account's roles let it write", () => {
     .flatMap(({ spec }) => spec.matchConstraints?.resourceRules.flatMap(named) ?? []);
   const expected = [...new Set([...limited, ...Object.keys(free)])].toSorted();
   assert.deepEqual([...new Set(writable)].toSorted(), expected);
+});
+
+test("the agents' FlowSchema matches each of their requests, before that of kube-system", () => {
+  const [schema] = objectsOf(fileOf("base/rendered.yaml")).filter(
+    ({ kind }) => kind === "FlowSchema",
+  );
+  const subjects = roleBinding.subjects?.map(({ kind, name, namespace }) => ({
+    kind,
+    serviceAccount: { name, namespace },
+  }));
+  const everything = { verbs: ["*"], apiGroups: ["*"], resources: ["*"], namespaces: ["*"] };
+  const { rules, matchingPrecedence } = schema?.spec as FlowSchemaSpec;
+  assert.deepEqual(rules, [{ subjects, resourceRules: [everything] }]);
+  assert.ok(matchingPrecedence < 900, "the precedence of kube-system-service-accounts");
 });
 
 test("the fleet's component has the policy that `fleet rbac` prints", () => {

@@ -235,15 +235,18 @@ export class Laws implements Observer {
   }
 
   completed(leftBehind: readonly string[]): void {
-    // Nobody can know what is on a machine that joined with its former disk, as long as its agent
-    // has not reported, or joined after the release.
-    const { dismissed, publishedAt } = this.truth;
+    // Nobody can know what is on a machine that joined after the release, or that has not reported
+    // and joined with its former disk, or seems to be younger because the clock was set back.
+    const { dismissed, publishedAt, jumps } = this.truth;
+    const { publishedAt: stamped = 0 } = this.#world.secrets.get(only) ?? {};
     const releasedAt = publishedAt.at(-1) ?? 0;
     for (const machine of this.#world.machines.values()) {
       const { name, uid, disk } = machine;
       const object = this.#world.objects.get(name);
       const hasReported = object?.owner === uid && object.report !== undefined;
-      const isUnknown = machine.hasFormerDisk && !hasReported;
+      const { created = 0 } = this.#world.nodes.get(name) ?? {};
+      const seemsYounger = jumps > 0 && created > stamped;
+      const isUnknown = !hasReported && (machine.hasFormerDisk || seemsYounger);
       const isExcepted = machine.joinedAt > releasedAt || isUnknown || dismissed.has(uid);
       if (!isExcepted && disk.file !== nothing && !leftBehind.includes(name))
         fail("status", `${name} still has ${disk.file}, and is not left behind`);

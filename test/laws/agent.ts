@@ -86,8 +86,8 @@ function remove(world: World, machine: Machine, secret: Secret): void {
   if (secret.content === nothing) {
     if (disk.file !== nothing) log(world, () => `${machine.name} removes everything`);
     disk.file = nothing;
-    disk.journal = undefined;
     const { revision } = secret;
+    disk.journal = { revision, content: nothing, seen: revision, change: undefined };
     const attempt = machine.object?.order?.attempt ?? 0;
     conclude(world, machine, { revision, content: nothing, attempt, result: "Removed" });
     return;
@@ -200,11 +200,12 @@ function take(world: World, machine: Machine): void {
   const isUnfit = machine.unfitUntil > world.t;
   if (order !== undefined) {
     // The node has lost what it has proved, with its disk, or with a withdrawal that was undone.
-    const { result, attempt: answered } = object?.report ?? {};
-    const isProved = result === "Proved" && answered === order.attempt;
+    const { result, attempt: reported } = object?.report ?? {};
+    const isReported = reported === order.attempt;
+    const isProved = isReported && result === "Proved";
     const isLost = isProved && (disk.journal?.revision ?? 0) < order.revision;
     // A node that refused is asked again, so that it comes back within the window.
-    if (order.attempt === disk.answered && !isLost) return;
+    if ((isReported || order.attempt === disk.answered) && !isLost) return;
     const { revision, attempt } = order;
     const content = contentOf(secret, revision);
     if (content === order.content && revision >= (disk.journal?.revision ?? 0)) {

@@ -9,6 +9,7 @@ import {
   isNotReady,
   isOnline,
   log,
+  nothing,
   nowOf,
   podOf,
   type Machine,
@@ -40,9 +41,15 @@ function comeBack(world: World, machine: Machine): void {
   machine.isDead = true;
 }
 
-/** A new pod: the agent's former process ends, and the new one starts after a few seconds. */
+/**
+ * A new pod: the agent's former process ends, and the new one starts after a few seconds. After a
+ * release, nothing of the former pod is left on the disk.
+ */
 function takePod(world: World, machine: Machine, pod: Pod | undefined): void {
   endProcess(machine);
+  const { disk } = machine;
+  if (disk.journal?.content === nothing && disk.journal.change === undefined)
+    Object.assign(disk, { journal: undefined, report: undefined });
   machine.pod = pod?.uid ?? 0;
   machine.template = pod?.template;
   machine.exits = 0;
@@ -71,7 +78,6 @@ function start(world: World, machine: Machine): void {
   machine.isRunning = true;
   machine.startedAt = world.t;
   machine.frozenUntil = 0;
-  if (machine.disk.journal === undefined) machine.disk.report = undefined;
   // The new process reads the present objects, soon.
   machine.secretDueAt = world.t + between(world, 0, 2);
   machine.objectDueAt = world.t + between(world, 0, 2);

@@ -125,20 +125,28 @@ export class Laws implements Observer {
     if (asked === undefined) return;
     const isAnswer = attempt === asked.attempt;
     if (!isAnswer && !(result === "Proved" && revision === asked.revision)) return;
+    if (asked.goneAt !== undefined && this.#isUnseen()) return;
     asked.answeredAt ??= this.#world.t;
     if (isAnswer && result === "Failed") this.truth.histories.get(revision)?.failed.add(owner);
   }
 
+  /**
+   * No controller might see or believe the answer of a node that disappears while none runs, or
+   * while the admission policy is missing.
+   */
+  #isUnseen(): boolean {
+    const { t, controller, unguardedUntil } = this.#world;
+    return Math.max(controller.startsAt, unguardedUntil) > t;
+  }
+
   nodeGone(machine: Machine): void {
     if (isNotReady(machine)) this.#deletedNotReady += 1;
-    const { t, controller, unguardedUntil } = this.#world;
+    const { t } = this.#world;
     this.#assumeAsked(machine);
     const asked = this.truth.asked.get(machine.uid);
     if (asked === undefined) return;
     asked.goneAt = t;
-    // No controller might have seen or believed the answer of a node that disappears while none
-    // runs, or while the admission policy is missing.
-    if (Math.max(controller.startsAt, unguardedUntil) > t) asked.answeredAt = undefined;
+    if (this.#isUnseen()) asked.answeredAt = undefined;
   }
 
   /** A controller that was killed cannot know whether it has asked a node that it has recorded. */

@@ -214,7 +214,7 @@ export function hasNewest({ t }: World, machine: Machine, { content, revision }:
   const { journal, file } = machine.disk;
   const isProved =
     content === nothing
-      ? journal === undefined
+      ? (journal?.content ?? nothing) === nothing
       : journal?.revision === revision && journal.change === undefined;
   const isBlind = machine.isDead || !machine.isRunning || machine.frozenUntil > t;
   return isProved && (isBlind || file === content);

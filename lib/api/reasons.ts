@@ -83,7 +83,8 @@ export const otherReasons = {
 /** Reasons in `status.nodes.waiting`: why a node does not have the revision. */
 export const waitReasons = {
   NoAgentPod: "The node has no agent pod.",
-  AgentStarting: "The agent's container does not run.",
+  AgentStarting:
+    "The agent's container does not run, or the node's NodePullSecret is missing or cannot be written.",
   Unreachable: "The node's kubelet does not answer.",
   AtWork: "The node was asked to take the revision, and its usual time is not over.",
   Silent: "The node was asked to take the revision, and did not answer within its usual time.",

@@ -95,8 +95,8 @@ export const burstSeconds = 600;
 
 /**
  * The state of the Secret's revision. A state of another revision is replaced, because another
- * content is newest now. Its publication takes a place of the bucket. A removal, which does not wait
- * for a place, takes none if the bucket is full.
+ * content is newest now. Its publication takes a place of the bucket. A removal, which does not
+ * wait for a place, takes none if the bucket is full.
  */
 export function adoptState({ state: stored, secret, now }: Published): StateFacts {
   const state = atPresent(stored, now);

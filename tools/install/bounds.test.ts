@@ -60,15 +60,15 @@ test("limits each resource that the account's roles let it write", () => {
 });
 
 test("the agents' FlowSchema matches each of their requests, before that of kube-system", () => {
-  const [schema] = objectsOf(fileOf("base/rendered.yaml")).filter(
-    ({ kind }) => kind === "FlowSchema",
-  );
+  const objects = objectsOf(fileOf("base/rendered.yaml"));
+  const schema = objects.find(({ kind }) => kind === "FlowSchema");
+  assert.ok(schema !== undefined);
   const subjects = roleBinding.subjects?.map(({ kind, name, namespace }) => ({
     kind,
     serviceAccount: { name, namespace },
   }));
   const everything = { verbs: ["*"], apiGroups: ["*"], resources: ["*"], namespaces: ["*"] };
-  const { rules, matchingPrecedence } = schema?.spec as FlowSchemaSpec;
+  const { rules, matchingPrecedence } = schema.spec as FlowSchemaSpec;
   assert.deepEqual(rules, [{ subjects, resourceRules: [everything] }]);
   assert.ok(matchingPrecedence < 900, "the precedence of kube-system-service-accounts");
 });

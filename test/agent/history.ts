@@ -122,8 +122,8 @@ export class History {
       const { content } = node.journal ?? {};
       if (content?.revision === 0 && content.entries.length > 0) this.#mayJoin();
     } else if (chance < 0.73) {
-      node.kill = 1 + random.below(40);
-      node.say(`a kill at change ${node.kill}`);
+      node.kill = random.once(2) ? 1 + random.below(40) : "commit";
+      node.say(`a kill before ${node.kill}`);
     } else if (chance < 0.76) {
       if (random.once(2)) node.between = () => void this.#oracle.change(true);
     } else if (chance < 0.79) this.#reboot();

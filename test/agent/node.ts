@@ -77,8 +77,8 @@ export class Node implements Disposable {
   refuses = false;
   /** A process of another user has the healthz port. */
   isHijacked = false;
-  /** The agent is killed before its change with this number; 0: never. */
-  kill = 0;
+  /** The agent is killed before its change with this number, or before a commit; 0: never. */
+  kill: number | "commit" = 0;
   /** What other programs do while the agent writes. */
   between: (() => void) | undefined;
   last: Step | undefined;
@@ -293,11 +293,18 @@ export class Node implements Disposable {
       this.between?.();
       this.between = undefined;
     }
-    if (this.kill > 0 && --this.kill === 0) {
+    const isPut = call === "renameSync" && path === this.#path;
+    if (this.#isKilledBefore(isPut)) {
       this.#isKilled = true;
       throw new Killed();
     }
-    if (call === "renameSync" && path === this.#path) this.#checkPut(from);
+    if (isPut) this.#checkPut(from);
+  }
+
+  #isKilledBefore(isPut: boolean): boolean {
+    if (this.kill === 0) return false;
+    this.kill = this.kill === "commit" ? (isPut ? 0 : "commit") : this.kill - 1;
+    return this.kill === 0;
   }
 
   /** The laws of what the agent puts in place of config.json. */

@@ -107,7 +107,7 @@ export class Oracle {
   change(isMidway = false): number {
     if (this.isDamaged || this.isProving) return 0;
     const random = this.#random;
-    const kind = random.below(12);
+    const kind = random.below(14);
     if (kind <= 2) this.#set(this.word("t"));
     else if (kind === 3) this.#set(this.word("!t"));
     else if (kind === 4) this.#deleteTheirs();
@@ -116,7 +116,7 @@ export class Oracle {
     else if (kind === 7) this.#copyOurs();
     else if (kind === 8) this.#writeWhole();
     else if (kind === 9) this.#open();
-    else if (kind === 11) this.#backup();
+    else if (kind > 10) this.#backup();
     this.isSeen = false;
     return kind === 10 && !isMidway ? this.#remove() : 0;
   }

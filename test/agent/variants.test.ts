@@ -56,7 +56,7 @@ for (const [rule, Subject] of [
   ["recognises each credential that was ours", NoMemory],
   ["waits for a kubelet that starts", KillSlow],
 ] as const)
-  test(`an oracle finds an agent that does not keep this rule within 200 histories: it ${rule}`, async () => {
-    const failure = await firstFailure({ first: 1, count: 200, isWithProvider: false, Subject });
+  test(`an oracle finds an agent that does not keep this rule within 300 histories: it ${rule}`, async () => {
+    const failure = await firstFailure({ first: 1, count: 300, isWithProvider: false, Subject });
     assert.notEqual(failure, undefined);
   });

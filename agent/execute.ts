@@ -59,10 +59,11 @@ export async function act(step: Step, effects: Effects): Promise<string | undefi
 }
 
 /** Records whether a write succeeded, so that a failing one is not tried again at once. */
-async function counted(history: History, write: () => Promise<void>): Promise<void> {
+export async function counted<T>(history: History, write: () => Promise<T>): Promise<T> {
   try {
-    await write();
+    const result = await write();
     history.succeeded();
+    return result;
   } catch (error) {
     // Another program is writing. Give it time.
     if (error instanceof FileChanged) history.wrote();

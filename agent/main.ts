@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import manifest from "../package.json" with { type: "json" };
 import { asksForHelp } from "#contract/arguments.ts";
 import { exitCodes, nodeFiles } from "#contract/names.ts";
-import { act } from "./execute.ts";
+import { act, counted } from "./execute.ts";
 import { type Config, modeOf, parseConfig, usage } from "./facts/config.ts";
 import { keepMemoryOutOfCores } from "#runtime/cores.ts";
 import { providerNames } from "./delivery/provider/provider.ts";
@@ -123,7 +123,8 @@ async function serve(config: Config): Promise<number> {
     report: (step) => status.report(step, revision()),
     act: async (step) => {
       // The first change on this node. This round ran without the lock, so it must be repeated.
-      if (changesNode(step) && !lock.held) return void (await lock.acquire(true));
+      if (changesNode(step) && !lock.held)
+        return void (await counted(history, () => lock.acquire(true)));
       isUnsettled ||= step.action === "commit";
       const unsaved = (journal: Journal) => observer.keepUnsaved(journal);
       const outcome = await act(step, { config, systemd, history, lock, unsaved });

@@ -17,7 +17,7 @@ import type { Seen } from "./api/api.ts";
 import { orderFor } from "./facts/order.ts";
 import { askUnit, unitOfChange } from "./observe/kubelet.ts";
 import { unitOf } from "./facts/kubelet-state.ts";
-import type { Step } from "./facts/step.ts";
+import { journalOf, type Step } from "./facts/step.ts";
 import type { Unit } from "./systemd/unit.ts";
 import type { Systemd } from "./systemd/systemd.ts";
 import { auto } from "#contract/values.ts";
@@ -174,11 +174,6 @@ export class Observer {
     if (step.action !== "nothing" && step.action !== "wait") this.#readings.forget();
     return step;
   }
-}
-
-function journalOf(step: Step): Journal | undefined {
-  if (step.action === "commit") return step.commit.journal;
-  return step.action === "record" || step.action === "restart" ? step.journal : undefined;
 }
 
 /** Distinguishes bytes of config.json; undefined if there are none. */

@@ -33,7 +33,7 @@ type Found = Extract<NodeFile, { kind: "file" }>;
  * if nothing is restarted, the change ends with the commit.
  */
 export function change(facts: Facts, journal: Resting, found: Found, published: Published): Answer {
-  const { contents, config, installed, blocked } = facts;
+  const { contents, config, installed } = facts;
   const newest = contents.kind === "contents" ? contents.newest : published;
   const unfit = preflight(facts) ?? unservableStep(facts, published);
   if (unfit !== undefined) return unfit;
@@ -42,7 +42,6 @@ export function change(facts: Facts, journal: Resting, found: Found, published: 
   const file = overlay(journal.theirs, content);
   const much = excessOf(file);
   if (much !== undefined) return refuse(codes.unsafe, soon, `it would have ${much}`);
-  if (blocked !== undefined) return refuse(codes.fileFailed, soon, blocked);
   // The file is right already, so only the journal and perhaps the provider's answer change.
   if (isRight(found.file, file, content))
     return record(codes.toBeWritten, { ...resting(journal, ""), content }, journal);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { nextFormer, readFormer } from "#pullsecret/merge/former.ts";
-import type { File } from "../journal/journal.ts";
+import { type File, firstJournal } from "../journal/journal.ts";
 import {
   ago,
   before,
@@ -16,6 +16,7 @@ import {
   idle,
   journalOf,
   released,
+  renewed,
   restarting,
   reviving,
   served,
@@ -141,7 +142,6 @@ const rows: readonly Row[] = [
     { journal: before, healthz: "foreign", isLeased: true },
     "commit GPS226",
   ],
-  ["refuses while it cannot write", { journal: before, blocked: "EROFS" }, "wait GPS208 Refused"],
 ];
 
 for (const [name, change, expected] of rows)
@@ -194,7 +194,41 @@ test("starts a dead kubelet while the file cannot be put right", () => {
   const change = { journal: restarting, file: damaged, unchangedFor: 0 };
   assert.equal(decide({ ...change, unit: stopped }).action, "restart");
   assert.equal(brief(decide({ ...change, unit })), "wait GPS207");
-  assert.equal(decide({ journal: reviving, blocked: "ENOSPC", unit: stopped }).action, "restart");
+});
+
+const dropped = { ...contentWith(9, entry("b.io", "x")), isRelease: false };
+const writing: readonly (readonly [name: string, change: FactsChange, expected: string])[] = [
+  ["a journal for an untouched node", { order: "none" }, "wait GPS208"],
+  ["the first content", {}, "wait GPS208 Refused"],
+  ["the ordered content", { journal: before }, "wait GPS208 Refused"],
+  ["an unreadable journal", { journal: { kind: "corrupt", why: "not JSON" } }, "wait GPS208"],
+  ["a vanished journal", { journal: idle, vanished: true }, "wait GPS208"],
+  ["what leaves", { journal: idle, contents: { ...contents, newest: dropped } }, "wait GPS208"],
+  ["a drift", { journal: idle, file: fileWith(theirs) }, "wait GPS208"],
+  ["the restart of a living kubelet", { journal: restarting }, "wait GPS208"],
+  ["the proof", { journal: restarting, unit: renewed(6000) }, "wait GPS208"],
+  [
+    "that the kubelet has read the file",
+    { journal: { ...idle, written: ago(9e5) } },
+    "wait GPS208",
+  ],
+  ["the end of a rollback", { journal: reviving }, "wait GPS208"],
+  ["a withdrawal", { journal: firstJournal(theirs), contents: released }, "wait GPS208"],
+  ["the removal of the folder", { contents: released, leftovers: true }, "wait GPS208"],
+];
+for (const [name, change, expected] of writing)
+  test(`writes nothing while the disk cannot be written: ${name}`, () => {
+    assert.doesNotMatch(brief(decide(change)), /^(wait|nothing)/);
+    assert.equal(brief(decide({ ...change, blocked: "EROFS" })), expected);
+  });
+
+test("starts a dead kubelet while the disk cannot be written, with the journal as it is", () => {
+  const file = fileWith(theirs);
+  for (const journal of [restarting, { ...restarting, tries: 9 }, reviving]) {
+    const step = decide({ journal, file, unit: stopped, blocked: "ENOSPC" });
+    assert.ok(step.action === "restart" && step.resetFirst);
+    assert.deepEqual(step.journal.content, journal.content);
+  }
 });
 
 test("repairs a drift without a restart, after a pause if it comes again and again", () => {

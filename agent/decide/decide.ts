@@ -4,7 +4,8 @@
  *
  * The order of the rules: what a node without a journal does; then the file, in every phase: what
  * other programs did is kept, what leaves leaves at once, and a drift is repaired; then the
- * credential provider's answer; then the table of phases.ts.
+ * credential provider's answer; then the table of phases.ts. While the disk cannot be written,
+ * nothing of this is done, but a dead kubelet is started.
  */
 import { overlay } from "../delivery/config-json/overlay.ts";
 import { answerFor } from "../delivery/provider/places.ts";
@@ -17,6 +18,7 @@ import {
   atOnce,
   codes,
   fast,
+  journalOf,
   record,
   refuse,
   resync,
@@ -29,23 +31,31 @@ import { firstContact } from "./first.ts";
 import { byTable, hasRead } from "./phases.ts";
 
 export function decide(facts: Facts): Answer {
+  const step = unhindered(facts);
   const { journal: reading, blocked } = facts;
+  const isWriting = step.action !== "wait" && step.action !== "nothing" && step.action !== "ask";
+  if (blocked === undefined || !isWriting) return step;
+  const hindered = (beginsOrder(facts, step) ? refuse : wait)(codes.fileFailed, soon, blocked);
+  return reading.kind === "journal" ? startDead(facts, reading.journal, hindered) : hindered;
+}
+
+/** The step, if the disk can be written. */
+function unhindered(facts: Facts): Answer {
+  const { journal: reading } = facts;
   if (!facts.alone) return wait(codes.otherAgent, soon);
   if (reading.kind === "other version") return refuse(codes.otherJournal, resync, reading.why);
   if (reading.kind === "corrupt")
     return atOnce({ action: "set aside", code: codes.journalUnreadable, detail: reading.why });
   if (reading.kind === "none") return firstContact(facts);
   const { journal } = reading;
-  if (facts.vanished && blocked === undefined)
-    return record(codes.journalVanished, journal, undefined);
+  if (facts.vanished) return record(codes.journalVanished, journal, undefined);
   const otherwise = whyNotFile(facts, journal);
-  if (otherwise !== undefined) return meanwhile(facts, journal, otherwise);
+  // A credential that leaves still leaves the provider's answer.
+  if (otherwise !== undefined)
+    return answerStep(facts, leaving(facts, journal)) ?? startDead(facts, journal, otherwise);
   const next = nextJournal(facts, journal);
   const step = fileStep(facts, journal, next) ?? answerStep(facts, next);
-  if (step !== undefined)
-    return blocked === undefined && step.action !== "wait"
-      ? step
-      : meanwhile(facts, journal, blocked === undefined ? step : asBlocked(blocked));
+  if (step !== undefined) return step.action === "wait" ? startDead(facts, journal, step) : step;
   if (facts.config.restart === "Never" && next.phase !== "resting") {
     const failed = next.phase === "reviving" ? next.failed : "";
     return record(codes.toBeReread, resting(next, failed), journal);
@@ -65,14 +75,8 @@ function whyNotFile(facts: Facts, journal: Journal): Step | undefined {
   return wait(codes.unreadable, 500, file.unreadable ?? "it is missing");
 }
 
-/**
- * The next step while the files cannot be put right. A credential that leaves still leaves the
- * provider's answer, and a dead kubelet is still started, with the file and the journal as they
- * are.
- */
-function meanwhile(facts: Facts, journal: Journal, otherwise: Step): Answer {
-  const answer = facts.blocked === undefined && answerStep(facts, leaving(facts, journal));
-  if (answer) return answer;
+/** Starts a dead kubelet with the file and the journal as they are; otherwise, the other step. */
+function startDead(facts: Facts, journal: Journal, otherwise: Step): Answer {
   if (journal.phase === "resting" || facts.config.restart === "Never") return otherwise;
   if (facts.kubelet === undefined) return ask;
   if (stateOf(facts, journal) !== "dead") return otherwise;
@@ -80,8 +84,12 @@ function meanwhile(facts: Facts, journal: Journal, otherwise: Step): Answer {
   return step.action === "restart" ? step : otherwise;
 }
 
-function asBlocked(why: string): Step {
-  return wait(codes.fileFailed, soon, why);
+/** Whether the step takes the content of an order, so that its failure answers the order. */
+function beginsOrder({ journal: reading }: Facts, step: Step): boolean {
+  const next = journalOf(step);
+  const present = reading.kind === "journal" ? reading.journal.content.revision : 0;
+  // A rollback returns to a content that the node has had.
+  return next !== undefined && next.phase !== "reviving" && next.content.revision !== present;
 }
 
 /** Writes the provider's answer, if it is not what it must be. */

@@ -109,10 +109,9 @@ function withdrawn(facts: Facts): Step {
 }
 
 /** Empties the provider's answer; undefined if it has no credential. */
-function emptied({ installed, blocked }: Facts): Step | undefined {
+function emptied({ installed }: Facts): Step | undefined {
   const { answer, identity } = installed;
   if (answer === undefined || answer.equals(emptyAnswer)) return undefined;
-  if (blocked !== undefined) return wait(codes.fileFailed, soon, blocked);
   const empty = { bytes: emptyAnswer, expected: identity };
   return atOnce({ action: "answer", code: codes.toBeWritten, answer: empty });
 }

@@ -124,7 +124,7 @@ function inForce(facts: Facts, journal: Resting): Answer {
     return wait(codes.toBeReread, Math.min(remaining, longestWait), detail);
   }
   // Nobody has to be asked about this any more.
-  if (journal.written.boot === facts.time.boot && facts.blocked === undefined)
+  if (journal.written.boot === facts.time.boot)
     return record(codes.inForce, { ...journal, written: never }, journal);
   // A kubelet that was moved to another directory does not read our file any more.
   if (elsewhere !== undefined) return refuse(codes.elsewhere, resync, elsewhere);

@@ -86,6 +86,12 @@ export function record(
   return atOnce({ action: "record", code, detail, journal, former });
 }
 
+/** The journal that the step writes, if it writes one. */
+export function journalOf(step: Step): Journal | undefined {
+  if (step.action === "commit") return step.commit.journal;
+  return step.action === "record" || step.action === "restart" ? step.journal : undefined;
+}
+
 type Kind = keyof typeof catalogue;
 
 export type Code = AgentCode;

@@ -32,3 +32,17 @@ test("spaces writes that follow each other: at once, 1 s, 2 s … a minute, and 
   history.wrote();
   assert.equal(history.writeIn(), 1000);
 });
+
+test("tries a failed write again after 2 s, 4 s … 30 s, and starts over after a success", () => {
+  let now = 0;
+  const history = new History(() => now);
+  const pauses: number[] = [];
+  for (let writes = 0; writes < 7; writes += 1) {
+    const failed = now;
+    if (writes === 6) history.succeeded();
+    history.failed("EROFS");
+    while (history.blocked() !== undefined) now += 500;
+    pauses.push(now - failed);
+  }
+  assert.deepEqual(pauses, [2000, 4000, 8000, 16_000, 30_000, 30_000, 2000]);
+});

@@ -23,8 +23,11 @@ export class Stopwatch {
   }
 }
 
-/** Milliseconds until the next try of a write that failed. What leaves must leave soon. */
-const blockedFor = 2000;
+/**
+ * Milliseconds until the next try of a write that failed, and the longest pause. What leaves must
+ * leave soon.
+ */
+const [firstPause, longestPause] = [2000, 30_000];
 
 /**
  * Writes of this process. They are spaced: the first is immediate, the next comes 1 s later, and
@@ -32,6 +35,7 @@ const blockedFor = 2000;
  */
 export class History {
   #failure: Readonly<{ why: string; until: number }> | undefined;
+  #failures = 0;
   #last = Number.NEGATIVE_INFINITY;
   #count = 0;
   readonly #clock: () => number;
@@ -53,12 +57,15 @@ export class History {
   }
 
   failed(why: string): void {
-    this.#failure = { why, until: this.#clock() + blockedFor };
+    const pause = Math.min(longestPause, firstPause * 2 ** this.#failures);
+    this.#failure = { why, until: this.#clock() + pause };
+    this.#failures = Math.min(this.#failures + 1, 10);
   }
 
   /** A write succeeded. */
   succeeded(): void {
     this.#failure = undefined;
+    this.#failures = 0;
   }
 
   /** config.json was written, or another program wrote it first. */

@@ -1,7 +1,7 @@
 /** Logs steps, if there is something new. */
 import { SystemdError, NoAnswer, NoSystemd, RestartRefused } from "../systemd/connection.ts";
 import { describe } from "../files/errno.ts";
-import { codes, type Code, fast, formatLine, type Step, wait } from "../facts/step.ts";
+import { codes, type Code, formatLine, type Step, wait } from "../facts/step.ts";
 import { FileChanged, FileError } from "../files/atomic-write.ts";
 import { openNodeLog } from "#runtime/log.ts";
 import { helpIn } from "#contract/help.ts";
@@ -41,9 +41,8 @@ export function failureStep(error: unknown): Step {
   if (error instanceof NoSystemd) return failed(codes.noSystemd, "back off");
   if (error instanceof NoAnswer || error instanceof SystemdError)
     return failed(codes.systemdUnknown, "back off");
-  // The next write waits longer. Until then, a dead kubelet must be started.
   if (error instanceof FileError || (error instanceof Error && "syscall" in error))
-    return failed(codes.fileFailed, fast);
+    return failed(codes.fileFailed, "back off");
   return failed(codes.unforeseen, "back off");
 }
 

@@ -188,6 +188,8 @@ export class History {
     node.say("the disk is full");
     await node.run(20_000);
     node.isFull = false;
+    // The agent tries failed writes again at least every 30 s.
+    await node.run(30_000);
     this.#oracle.isSeen = false;
     this.#failing += 1;
   }

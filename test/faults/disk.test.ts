@@ -225,6 +225,9 @@ test("changes nothing and reports the reason while the file system is read-only,
   run("mount", "-o", "remount,ro,bind", disk.node.kubelet);
   await using agent = await disk.agent();
   await agent.shows(/GPS208 .*EROFS/, 30_000);
+  const answer = () => disk.node.api?.reports.at(-1);
+  assert.ok(await inTime(() => answer()?.result === "Refused", 30_000), agent.output);
+  assert.equal(answer()?.code, "GPS208");
   disk.untouched("read-only");
   run("mount", "-o", "remount,rw,bind", disk.node.kubelet);
   await disk.healed(agent, "read-only");

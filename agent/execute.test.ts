@@ -9,7 +9,7 @@ import { overlay } from "./delivery/config-json/overlay.ts";
 import { emptyAnswer } from "./delivery/provider/places.ts";
 import { act, type Effects } from "./execute.ts";
 import { before, idle, restarting, reviving } from "./facts/facts.fixture.ts";
-import type { Step } from "./facts/step.ts";
+import { record, type Step } from "./facts/step.ts";
 import { FileChanged, identify } from "./files/atomic-write.ts";
 import type { Journal } from "./journal/journal.ts";
 import { readStore, saveJournal } from "./journal/store.ts";
@@ -77,6 +77,14 @@ test("delays the next write if another program writes, but does not call the dis
   await assert.rejects(act(commitOf(restarting, "absent"), effects), FileChanged);
   assert.ok(history.writeIn() > 0);
   assert.equal(history.blocked(), undefined);
+});
+
+test("delays the next write after another program's change was recorded", async (t) => {
+  const { effects, history } = place(t);
+  await act(record("GPS200", idle, undefined), effects);
+  assert.equal(history.writeIn(), 0);
+  await act(record("GPS268", idle, undefined), effects);
+  assert.ok(history.writeIn() > 0);
 });
 
 test("remembers why a write failed", async (t) => {

@@ -6,7 +6,7 @@ import { writeAnswer } from "./delivery/provider/provider.ts";
 import { removeFolder, makeFolder } from "./journal/folder.ts";
 import type { Journal } from "./journal/journal.ts";
 import type { Lock } from "./report/lock.ts";
-import type { Answered, Step } from "./facts/step.ts";
+import { type Answered, codes, type Step } from "./facts/step.ts";
 import { describe } from "./files/errno.ts";
 import { FileChanged } from "./files/atomic-write.ts";
 import type { History } from "./observe/stopwatch.ts";
@@ -48,6 +48,8 @@ export async function act(step: Step, effects: Effects): Promise<string | undefi
       return await restart(step, folder, effects);
     case "record":
       await counted(history, () => saveJournal(folder, step.journal, step.former));
+      // Another program writes. It might write again and again.
+      if (step.code === codes.learned) history.wrote();
       return undefined;
     case "set aside":
       await counted(history, () => setAside(folder));

@@ -247,16 +247,20 @@ test("records that the file was removed before it may write, because a new file 
   assert.equal(brief(decide({ ...removed, journal: journalOf(step) })), "wait GPS225");
 });
 
-test("records what another program wrote, and does not write the file", () => {
-  const step = decide({
-    journal: idle,
-    file: fileWith(
-      file('{"auths":{"team.io":{"auth":"dTp0ZWFt"},"a.io":{"auth":"dTpw"},"x.io":{}}}'),
-    ),
-  });
+test("records what another program wrote, and does not write the file; later if programs write again and again", () => {
+  const text = '{"auths":{"team.io":{"auth":"dTp0ZWFt"},"a.io":{"auth":"dTpw"},"x.io":{}}}';
+  const change = { journal: idle, file: fileWith(file(text)) };
+  const step = decide(change);
+  assert.equal(brief(decide({ ...change, writeIn: 700 })), "nothing GPS200 Proved");
   assert.equal(brief(step), "record GPS268");
   const learned = journalOf(step).theirs;
   assert.match("bytes" in learned ? learned.bytes.toString() : "", /team\.io.*x\.io/);
+});
+
+test("records at once what leaves, although programs write again and again", () => {
+  const newest = { ...contentWith(9, entry("b.io", "x")), isRelease: false };
+  const change = { journal: idle, contents: { ...contents, newest }, writeIn: 700 };
+  assert.equal(brief(decide({ ...change, file: fileWith(theirs) })), "record GPS268");
 });
 
 test("recognises former credentials without a journal, and removes them", () => {

@@ -101,14 +101,18 @@ export function ownership(
 
 /**
  * The step that makes config.json the overlay of the journal; undefined if it is, and the journal
- * on the disk describes it. `next`: the journal as it should be.
+ * on the disk describes it, or may be written later. `next`: the journal as it should be.
  */
 export function fileStep(facts: Facts, journal: Journal, next: Journal): Step | undefined {
   const { file, writeIn } = facts;
   if (file.kind !== "file") return undefined;
   const target = overlay(next.theirs, next.content);
-  if (isRight(file.file, target, next.content))
-    return next === journal ? undefined : record(codes.learned, next, journal);
+  if (isRight(file.file, target, next.content)) {
+    // What another program wrote stays in the file, so a later round learns the same.
+    const isInFile = "bytes" in file.file && isOnlyLearned(facts, journal, next);
+    const mayWait = isInFile && writeIn > 0;
+    return next === journal || mayWait ? undefined : record(codes.learned, next, journal);
+  }
   const isDrift = next.content === journal.content;
   const code = isDrift ? codes.drifted : codes.toBeWritten;
   if (isDrift && writeIn > 0) {
@@ -134,6 +138,11 @@ export function fileStep(facts: Facts, journal: Journal, next: Journal): Step | 
       unreadable: kept,
     },
   });
+}
+
+/** Whether the journals differ only in what other programs did. */
+function isOnlyLearned(facts: Facts, journal: Journal, next: Journal): boolean {
+  return next.content === journal.content && leaving(facts, journal) === journal;
 }
 
 /** Meaning counts, not bytes; without ours, every byte counts. */

@@ -69,8 +69,8 @@ export type Facts = Readonly<{
   installed: Installed;
   kubelet: KubeletFact | undefined;
   /**
-   * Milliseconds until the agent is allowed to write config.json, if another program keeps changing
-   * the file.
+   * Milliseconds until the agent may write config.json, or record its changes, if another program
+   * keeps changing the file.
    */
   writeIn: number;
   /** Why the last write failed, until the next attempt. */

@@ -44,7 +44,7 @@ export class History {
     this.#clock = clock;
   }
 
-  /** Milliseconds until the agent is allowed to write config.json again. */
+  /** Milliseconds until the agent may write config.json, or record its changes. */
   writeIn(): number {
     const passed = this.#clock() - this.#last;
     return Math.max(0, Math.min(60_000, 500 * 2 ** this.#count) - passed);
@@ -68,7 +68,7 @@ export class History {
     this.#failures = 0;
   }
 
-  /** config.json was written, or another program wrote it first. */
+  /** config.json was written, by us or by another program. */
   wrote(): void {
     const now = this.#clock();
     this.#count = now - this.#last > 300_000 ? 1 : Math.min(this.#count + 1, 10);

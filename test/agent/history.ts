@@ -333,8 +333,7 @@ export class History {
     node.isFull = false;
     node.kill = 0;
     await node.run(6000);
-    this.#oracle.isSeen = true;
-    this.#oracle.isDamaged = false;
+    this.#notice();
     for (const word of node.gone.keys()) {
       const answered = [...node.answered.values()];
       law(!contains(node.config?.bytes ?? "", word), `the removed ${word} is still in config.json`);

@@ -268,7 +268,8 @@ export class Node implements Disposable {
   get isSeen(): boolean {
     const { action = "", code = "" } = this.last ?? {};
     const isIdle = action === "nothing" || (action === "wait" && !/GPS2(08|25)/.test(code));
-    return isIdle && this.found === this.#text;
+    const isRecorded = this.#process?.describes(this.config) === true;
+    return isIdle && isRecorded && this.found === this.#text;
   }
 
   /** The agent has put the file right, as far as it could. */

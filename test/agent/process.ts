@@ -7,7 +7,9 @@ import { nodeFiles } from "#contract/names.ts";
 import { act, type Effects } from "#agent/execute.ts";
 import { type Config, modeOf, parseConfig } from "#agent/facts/config.ts";
 import type { Step } from "#agent/facts/step.ts";
-import type { Journal } from "#agent/journal/journal.ts";
+import { isRight } from "#agent/decide/file.ts";
+import { overlay } from "#agent/delivery/config-json/overlay.ts";
+import type { File, Journal } from "#agent/journal/journal.ts";
 import { settleStore } from "#agent/journal/store.ts";
 import type { NewReport } from "#agent/api/objects.ts";
 import { Observer } from "#agent/observer.ts";
@@ -16,6 +18,7 @@ import { Reports } from "#agent/report/reports.ts";
 import { NoAnswer, SystemdError } from "#agent/systemd/connection.ts";
 import type { Systemd } from "#agent/systemd/systemd.ts";
 import type { Unit } from "#agent/systemd/unit.ts";
+import type { NodeFile } from "./file.ts";
 import type { Mode, Node } from "./node.ts";
 
 const flags: Readonly<Record<Mode, readonly string[]>> = {
@@ -93,6 +96,18 @@ export class Process {
   /** The journal of the last round. */
   get journal(): Journal | undefined {
     return this.#observer.observed.journal;
+  }
+
+  /** Whether the journal describes this config.json. If not, the agent records it later. */
+  describes(config: NodeFile): boolean {
+    const { journal } = this;
+    if (journal === undefined) return true;
+    const { theirs, content } = journal;
+    const file: File =
+      config === undefined
+        ? { absent: true }
+        : { bytes: Buffer.from(config.bytes), mode: config.mode };
+    return isRight(file, overlay(theirs, content), content);
   }
 
   async next(): Promise<Step> {

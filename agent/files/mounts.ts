@@ -12,8 +12,8 @@ export type Mount = Readonly<{
 
 /**
  * The mounts at these mount points, in the order in which they were made. Throws the error of the
- * file system, for example if there is no /proc. The file has no size limit, because pods can make
- * any number of mounts, which the kernel passes on to the agent's container. So it is read in parts.
+ * file system, for example if there is no /proc. The file is read in parts, without a size limit,
+ * because pods can make many mounts, which the kernel passes on to the agent's container.
  */
 export function readMounts(points: readonly string[], file: string): Mount[] {
   const decoder = new StringDecoder("utf8");
@@ -25,7 +25,7 @@ export function readMounts(points: readonly string[], file: string): Mount[] {
       const length = readSync(descriptor, chunk);
       const text = rest + decoder.write(chunk.subarray(0, length));
       const end = length === 0 ? text.length : text.lastIndexOf("\n") + 1;
-      mounts.push(...mountsIn(text.slice(0, end)).filter(({ point }) => points.includes(point)));
+      mounts.push(...mountsIn(text.slice(0, end), (point) => points.includes(point)));
       if (length === 0) return mounts;
       rest = text.slice(end);
     }
@@ -34,12 +34,13 @@ export function readMounts(points: readonly string[], file: string): Mount[] {
   }
 }
 
-/** The mounts in whole lines of a mountinfo file. Pure. */
-export function mountsIn(text: string): Mount[] {
+/** The mounts in whole lines of a mountinfo file whose mount point is relevant. Pure. */
+export function mountsIn(text: string, isRelevant: (point: string) => boolean): Mount[] {
   return text.split("\n").flatMap((line) => {
-    const [, , device, source, point] = line.split(" ");
-    if (device === undefined || source === undefined || point === undefined) return [];
-    return { device, source: unescaped(source), point: unescaped(point) };
+    const [, , device, source, escaped] = line.split(" ");
+    if (device === undefined || source === undefined || escaped === undefined) return [];
+    const point = unescaped(escaped);
+    return isRelevant(point) ? { device, source: unescaped(source), point } : [];
   });
 }
 

@@ -20,6 +20,7 @@ const list = (...mounts: readonly (readonly [device: string, source: string, poi
           `${98 + index} 95 ${device} ${source} ${point} rw,relatime - ext4 /dev/vda rw,discard`,
       )
       .join("\n"),
+    () => true,
   );
 const pod = (pods: string) => `${pods}/${uid}/containers/agent/1a2b3c4d`;
 /** The volume that covers these folders. */

@@ -36,8 +36,9 @@ syncBuiltinESMExports();
 const { open } = fs.promises;
 const handle = { sync: async () => {}, [Symbol.asyncDispose]: async () => {} };
 
-// The agent opens files in this way to sync them. The file system of the histories is in memory, and
-// on a busy machine, a trip through the thread pool takes longer than all other calls of a round.
+// The agent opens files in this way to sync them. The file system of the histories is in memory,
+// and on a busy machine, a trip through the thread pool takes longer than all other calls of a
+// round.
 fs.promises.open = async (path, flags, mode) => {
   if (watch === undefined || changes("openSync", flags)) return await open(path, flags, mode);
   fs.closeSync(fs.openSync(path, flags ?? "r"));

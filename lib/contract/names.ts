@@ -164,8 +164,8 @@ export const mountPaths = {
 /**
  * Folders of the kubelet's root directory that the agent does not need: other pods' volumes and
  * tokens, the kubelet's keys, the memory of other containers, and the sockets of CSI drivers,
- * device plugins and the kubelet. An empty volume covers each folder. Without CAP_SYS_ADMIN, the container
- * cannot remove the volume.
+ * device plugins and the kubelet. An empty volume covers each folder. Without CAP_SYS_ADMIN, the
+ * container cannot remove the volume.
  */
 export const coveredFolders = [
   "pods",

@@ -43,7 +43,7 @@ export class Seconds {
     const secret = world.secrets.get(only);
     this.#judgePublication(isRunning, secret);
     if (secret === undefined) return;
-    this.#judgeRemoval(secret);
+    if (!truth.isBehind) this.#judgeRemoval(secret);
     this.#judgeWindow();
     this.#judgeStatus(isRunning, secret);
     this.#judgeDelay(isRunning, secret);

@@ -190,7 +190,9 @@ export class Laws implements Observer {
     const age = source === machine.secret ? reactionSeconds : 95;
     for (const [index, value] of content.split("-").entries()) {
       const since = this.truth.removedSince[index];
-      if (value !== "0" && since !== undefined && t - since > age)
+      // An agent that was frozen acts before it has seen what happened meanwhile.
+      const from = Math.max(since ?? t, machine.frozenUntil);
+      if (value !== "0" && since !== undefined && t - from > age)
         fail("join", `${name} joins with ${content}, of which a part was removed before`);
     }
   }
@@ -288,7 +290,9 @@ export class Laws implements Observer {
     noteClock(world, truth);
     const secret = world.secrets.get(only);
     const isUnclear =
-      (truth.jumps > 0 && world.t - truth.jumpedAt < 800) || world.t < world.controller.lagUntil;
+      (truth.jumps > 0 && world.t - truth.jumpedAt < 800) ||
+      // Without the admission policy, the controller believes no proof.
+      world.t < Math.max(world.controller.lagUntil, world.unguardedUntil);
     if (haltedBy === undefined || secret === undefined || isUnclear) return;
     if (haltedBy === "failed") {
       const failed = truth.histories.get(secret.revision)?.failed.size ?? 0;

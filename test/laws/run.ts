@@ -129,8 +129,8 @@ function calmDown(world: World): void {
   controller.startsAt = Math.min(controller.startsAt, t + 30);
   world.pausedUntil = world.unguardedUntil = controller.lagUntil = controller.losesAnswersUntil = 0;
   for (const machine of world.machines.values()) {
-    machine.unfitUntil = machine.frozenUntil = machine.offlineUntil = machine.slowUntil = 0;
-    machine.agentOfflineUntil = 0;
+    machine.unfitUntil = machine.offlineUntil = machine.slowUntil = machine.agentOfflineUntil = 0;
+    machine.frozenUntil = Math.min(machine.frozenUntil, t);
     if (machine.isDead && world.cloud !== "never") machine.goneAt ||= t + 1;
     if (!machine.isKubeletUp && machine.kubeletBackAt === 0 && !machine.isRunning)
       machine.kubeletBackAt = t + 1;

@@ -141,10 +141,11 @@ const refusing =
     return { refused: new SystemdError(`org.freedesktop.DBus.Error.${type}`, "scripted") };
   };
 
-test("records that systemd refuses to restart a living process, but not a missing answer", async (t) => {
+test("takes the request back if systemd does not restart a living process, and gives up if it refuses", async (t) => {
   const { effects, folder } = place(t);
   await saveJournal(folder, restarting, undefined);
-  const step = { ...again, journal: restarting, resetFirst: false, refused: idle };
+  const asked = { ...restarting, asked: { boot: "b", monotonic: 999_999 } };
+  const step = { ...again, journal: asked, resetFirst: false, refused: idle };
   const trying = (type: string) =>
     act(step, { ...effects, systemd: { ...effects.systemd, restart: refusing(type) } });
   await assert.rejects(trying("NoReply"), SystemdError);
@@ -153,12 +154,17 @@ test("records that systemd refuses to restart a living process, but not a missin
   assert.deepEqual(await readStore(folder), { kind: "journal", journal: idle });
 });
 
-test("counts a refusal to start a dead process as an attempt", async (t) => {
+test("keeps the time of a refused request to start a dead process", async (t) => {
   const { effects, folder } = place(t);
   await saveJournal(folder, restarting, undefined);
-  const systemd = { ...effects.systemd, restart: refusing("AccessDenied") };
-  await assert.rejects(act(again, { ...effects, systemd }), RestartRefused);
-  assert.deepEqual(await readStore(folder), { kind: "journal", journal: reviving });
+  for (const [type, kind] of [
+    ["AccessDenied", RestartRefused],
+    ["LimitsExceeded", SystemdError],
+  ] as const) {
+    const systemd = { ...effects.systemd, restart: refusing(type) };
+    await assert.rejects(act(again, { ...effects, systemd }), kind);
+    assert.deepEqual(await readStore(folder), { kind: "journal", journal: reviving });
+  }
 });
 
 test("restarts the kubelet if systemd refuses to reset failures, but not if systemd does not answer", async (t) => {

@@ -88,20 +88,20 @@ async function restart(
   folder: string,
   { systemd, history, unsaved }: Effects,
 ): Promise<string> {
-  if (resetFirst) await resetFailed(unit, systemd);
-  const asked = await systemd.restart(unit, async () => {
-    if (journal === former) return;
+  const save = async (next: Journal, before: Journal) => {
     try {
-      await counted(history, () => saveJournal(folder, journal, former));
+      await counted(history, () => saveJournal(folder, next, before));
     } catch {
-      unsaved(journal);
+      unsaved(next);
     }
-  });
+  };
+  if (resetFirst) await resetFailed(unit, systemd);
+  const asked = await systemd.restart(unit, () => save(journal, former));
   if (!("refused" in asked)) return `job ${asked.result}`;
   const isNo = asked.refused instanceof SystemdError && isDefinite(asked.refused);
-  if (!isNo) throw asked.refused;
-  if (refused !== undefined) await counted(history, () => saveJournal(folder, refused, former));
-  throw new RestartRefused(asked.refused.message);
+  // The living process is still the one that has not read the file.
+  if (refused !== undefined) await save(isNo ? refused : former, journal);
+  throw isNo ? new RestartRefused(asked.refused.message) : asked.refused;
 }
 
 /**

@@ -38,6 +38,7 @@ class Place {
   /** The requests since the last round began; `read`: a file was opened. */
   asked: string[] = [];
   healthy = true;
+  isAlone = true;
   /** The API server has sent the Secret. Until then, the agent reads the volume. */
   hasSecret = false;
   /** Why the next container has another kubelet's directory. */
@@ -72,7 +73,7 @@ class Place {
       lock: { release: () => {} },
       unsaved: () => assert.fail("cannot save the journal"),
     };
-    const acquire = () => Promise.resolve(true);
+    const acquire = () => Promise.resolve(this.isAlone);
     const healthz = () => this.#healthz();
     const seen = (): Seen => (this.hasSecret ? node.seen() : { ...node.seen(), secret: "unknown" });
     const leaseRenewed = () => Promise.resolve(undefined);
@@ -273,6 +274,19 @@ test(
     assert.deepEqual(node.kept, keeping(theirs));
   },
 );
+
+test("forgets its journal while another agent might change the node", { skip }, async (t) => {
+  const place = new Place(t);
+  const { node } = place;
+  await place.rests();
+  place.isAlone = false;
+  assert.equal((await place.acts()).code, "GPS205");
+  rmSync(node.folder, { recursive: true });
+  rmSync(node.config);
+  place.isAlone = true;
+  await place.acts();
+  assert.equal(place.observed.journal, undefined);
+});
 
 test(
   "keeps a journal that a restart could not save, until a later step saves one",

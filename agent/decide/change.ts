@@ -68,16 +68,16 @@ function restarting(facts: Facts, next: Resting, { content: back }: Resting): Jo
   const unit = unitOf(facts);
   if (unit === undefined) throw new Error("a restart is due, but the unit is unknown");
   const { failed: _failed, ...kept } = next;
-  const { name, invocation, restarts } = unit;
   return {
     ...kept,
     phase: "restarting",
     order: failureKey(next.content, facts.order),
     back,
-    unit: name,
-    old: { invocation, restarts },
-    tries: 1,
+    unit: unit.name,
     asked: never,
+    old: unit.invocation,
+    deaths: 0,
+    restarts: 0,
   };
 }
 

@@ -46,7 +46,7 @@ export function isSettled({ file, unchangedFor }: Facts, base: File): boolean {
 export function nextJournal(facts: Facts, journal: Journal): Journal {
   const { file, installed, config } = facts;
   if (file.kind !== "file") return journal;
-  const isOurs = ownership(facts.contents, journal);
+  const isOurs = ownership(facts.contents, journal.content);
   const theirs = learn(journal.theirs, journal.content, file.file, isOurs);
   const next = leaving(facts, journal);
   const content = placed(next.content, installed, config.scope);
@@ -83,12 +83,11 @@ export function isReleased(contents: Contents): boolean {
  */
 export function ownership(
   contents: Contents,
-  journal?: Journal,
+  content?: Content,
 ): (key: string, value: RawJson) => boolean {
   const published = contents.kind === "contents" ? [contents.newest, contents.served] : [];
-  const back = journal?.phase === "restarting" ? journal.back : undefined;
-  const present = [...published, journal?.content, back].flatMap((content) =>
-    (content?.entries ?? []).filter(({ original }) => !original),
+  const present = [...published, content].flatMap((shown) =>
+    (shown?.entries ?? []).filter(({ original }) => !original),
   );
   const byImages = Map.groupBy(present, ({ key }) => imagesOf(key));
   return (key, value) => {

@@ -24,8 +24,9 @@ import {
   unanswered,
   unit,
 } from "../facts/facts.fixture.ts";
-import { codes } from "../facts/step.ts";
-import { noContent } from "../journal/journal.ts";
+import { codes, type Step } from "../facts/step.ts";
+import { type Journal, never, noContent } from "../journal/journal.ts";
+import type { Unit } from "../systemd/unit.ts";
 
 const slow = 241_000;
 
@@ -39,8 +40,46 @@ const cells: readonly (readonly [name: string, change: FactsChange, expected: st
     { unit: { ...starting, started: 0 }, healthz: "nobody", journal: slowJournal() },
     "wait GPS271",
   ],
+  [
+    "calls a start slow four minutes after the request",
+    {
+      unit: { ...starting, started: 0 },
+      healthz: "nobody",
+      journal: { ...slowJournal(), asked: ago(1000) },
+    },
+    "wait GPS213",
+  ],
+  [
+    "watches a start after a release, too",
+    { unit: starting, healthz: "nobody", ...withdrawn() },
+    "wait GPS213",
+  ],
+  [
+    "waits no longer for a process that lives after a release",
+    { unit: { ...starting, started: 0 }, healthz: "nobody", ...withdrawn(slowJournal()) },
+    "record GPS254",
+  ],
+  [
+    "starts a dead process again after a release, too",
+    { unit: stopped, ...withdrawn({ ...restarting, asked: ago(10_001) }) },
+    "restart GPS214",
+  ],
   ["lets systemd start a process that died", { unit: crashed }, "wait GPS214"],
-  ["starts a process that only a request starts", { unit: stopped }, "restart GPS214"],
+  [
+    "starts a process that only a request starts, after the start limit interval",
+    { unit: stopped, journal: { ...restarting, asked: ago(10_001) } },
+    "restart GPS214",
+  ],
+  ["waits for the start limit interval", { unit: stopped }, "wait GPS214"],
+  [
+    "starts a dead process while the disk is full, because the file cannot go back",
+    {
+      unit: stopped,
+      journal: { ...restarting, deaths: 3, asked: ago(10_001) },
+      blocked: "ENOSPC",
+    },
+    "restart GPS214",
+  ],
   ["watches a new process", { unit: renewed(4000) }, "wait GPS215"],
   ["is done after the probation", { unit: renewed(5000) }, "record GPS200"],
   [
@@ -61,7 +100,12 @@ const cells: readonly (readonly [name: string, change: FactsChange, expected: st
 ];
 
 function slowJournal() {
-  return { ...restarting, written: ago(slow) };
+  return { ...restarting, written: ago(slow + 500), asked: ago(slow) };
+}
+
+function withdrawn(journal = restarting) {
+  const nothing = { ...noContent, revision: journal.content.revision };
+  return { journal: { ...journal, content: nothing, back: noContent }, contents: released };
 }
 
 for (const [name, change, expected] of cells)
@@ -70,9 +114,15 @@ for (const [name, change, expected] of cells)
 
 const revivals: typeof cells = [
   ["waits while systemd does not answer", { unit: unanswered }, "wait GPS210"],
-  ["ends with a living process", { unit: renewed(), healthz: "silent" }, "record GPS218"],
-  ["ends with a starting process", { unit: starting, healthz: "nobody" }, "record GPS218"],
-  ["lets systemd start a process that died", { unit: crashed }, "wait GPS213"],
+  ["waits for a starting process", { unit: starting, healthz: "nobody" }, "wait GPS213"],
+  ["watches a process that works", { unit: renewed(4000) }, "wait GPS215"],
+  ["ends after the probation", { unit: renewed(5000) }, "record GPS218"],
+  [
+    "ends with a process that lives for four minutes",
+    { unit: renewed(slow), healthz: "silent", journal: { ...reviving, written: ago(slow) } },
+    "record GPS218",
+  ],
+  ["lets systemd start a process that died", { unit: crashed }, "wait GPS214"],
   ["starts a dead process at once", { unit: stopped }, "restart GPS217"],
   [
     "starts a dead process again after a pause that grows",
@@ -84,23 +134,33 @@ const revivals: typeof cells = [
     { unit: stopped, journal: { ...reviving, tries: 2, asked: ago(41_000) } },
     "restart GPS220",
   ],
+  [
+    "pauses for at most 15 minutes",
+    { unit: stopped, journal: { ...reviving, tries: 9, asked: ago(900_001) } },
+    "restart GPS220",
+  ],
+  [
+    "pauses for up to 15 minutes",
+    { unit: stopped, journal: { ...reviving, tries: 9, asked: ago(899_000) } },
+    "wait GPS220",
+  ],
 ];
 
 for (const [name, change, expected] of revivals)
   test(`reviving: ${name}`, () =>
     assert.equal(brief(decide({ journal: reviving, ...change })), expected));
 
-test("H18: restores the former content after three failed attempts, spaced by the start limit", () => {
+test("H18: restores the former content after three processes died, spaced by the start limit", () => {
   let journal = restarting;
-  for (const tries of [2, 3]) {
-    const dead = { ...stopped, invocation: `try ${tries}` };
-    const asked = decide({ journal, unit: dead });
+  for (const deaths of [1, 2, 3]) {
+    const dead = { ...stopped, invocation: `try ${deaths}` };
+    const isLast = deaths === 3;
+    assert.equal(decide({ journal, unit: dead }).action, isLast ? "commit" : "wait");
+    if (isLast) break;
+    const asked = decide({ journal: { ...journal, asked: ago(10_001) }, unit: dead });
     assert.equal(asked.action, "restart");
     journal = journalOf(asked) as typeof restarting;
-    assert.equal(journal.tries, tries);
-    const soonDead = { ...stopped, invocation: `try ${tries + 1}` };
-    assert.equal(decide({ journal, unit: soonDead }).action, tries < 3 ? "wait" : "commit");
-    journal = { ...journal, asked: ago(10_001) };
+    assert.equal(journal.deaths, deaths);
   }
   const rolledBack = decide({ journal, unit: stopped });
   assert.equal(brief(rolledBack), "commit GPS216");
@@ -111,7 +171,7 @@ test("H18: restores the former content after three failed attempts, spaced by th
 });
 
 test("keeps what another program wrote during a change that is rolled back, also for our registry", () => {
-  const journal = { ...restarting, back: noContent, tries: 3 };
+  const journal = { ...restarting, back: noContent, deaths: 2 };
   const bytes = Buffer.from('{"auths":{"team.io":{"auth":"dTp0ZWFt"},"a.io":{"auth":"dTpvd24="}}}');
   const repaired = decide({ journal, file: fileWith({ bytes, mode: 0o600 }) });
   assert.equal(brief(repaired), "commit GPS225");
@@ -142,33 +202,121 @@ test("names the failed content although it was taken without an order", () => {
   assert.equal(first.order, keyOf({ ...seven, attempt: 0 }));
 });
 
-test("H18: counts a request after which no process was started", () => {
-  const dead = { ...stopped, invocation: "old" };
-  const tried = (tries: number) => ({ ...restarting, tries, asked: ago(10_001) });
-  assert.deepEqual(
-    [1, 2, 3].map((tries) => decide({ journal: tried(tries), unit: dead }).action),
-    ["restart", "restart", "commit"],
-  );
+/** Processes with the new file that die, each after the last: what the agent's looks decide. */
+class Deaths {
+  dead = 0;
+  #journal: Journal = { ...restarting, asked: never };
+  #restarts: number;
+
+  /** `restarts`: systemd's own restarts before the change. */
+  constructor(restarts: number) {
+    this.#restarts = restarts;
+  }
+
+  /** The agent looks at the unit: it goes back if three processes died, and not earlier. */
+  look(fact: Unit): Step {
+    const step = decide({
+      journal: this.#journal,
+      unit: { ...fact, restarts: this.#restarts },
+      healthz: "nobody",
+    });
+    assert.equal(step.code === codes.notBack, this.dead >= 3, `${this.dead} died: ${brief(step)}`);
+    if (step.action === "record") this.#journal = journalOf(step);
+    return step;
+  }
+
+  /** RestartUnit. systemd counts from 0 afterwards, unless it refuses. */
+  request(step: Step, isRefused = false): void {
+    assert.ok(step.action === "restart", brief(step));
+    this.#journal = { ...(journalOf(step) as typeof restarting), asked: ago(10_001) };
+    if (!isRefused) this.#restarts = 0;
+  }
+
+  /** The process dies, and systemd starts the next. `isSeen`: whether the agent looks. */
+  die(isSeen: () => boolean): void {
+    const process = `process ${this.dead}`;
+    if (isSeen()) this.look({ ...starting, invocation: process });
+    this.dead += 1;
+    if (isSeen()) this.look({ ...crashed, invocation: process });
+    this.restart();
+    if (isSeen()) this.look({ ...crashed, invocation: process, busy: true });
+  }
+
+  restart(): void {
+    this.#restarts += 1;
+  }
+}
+
+for (const former of [0, 1, 2, 3, 57])
+  test(`H18: goes back when exactly three processes with the new file have died, whenever it looks, after ${former} restarts by systemd`, () => {
+    for (let looks = 0; looks < 2 ** 9; looks += 1) {
+      const deaths = new Deaths(former);
+      deaths.request(deaths.look(unit));
+      let bit = 1;
+      const isSeen = () => (looks & (bit *= 2)) > 0;
+      for (let process = 0; process < 3; process += 1) deaths.die(isSeen);
+      deaths.look({ ...starting, invocation: "process 3" });
+    }
+  });
+
+test("H18: does not count the death of the process from before the change", () => {
+  for (const former of [0, 1, 57]) {
+    const deaths = new Deaths(former);
+    deaths.look({ ...crashed, invocation: "old" });
+    deaths.restart();
+    for (let process = 0; process < 3; process += 1) deaths.die(() => true);
+  }
 });
 
-test("H18: counts the restarts by systemd as attempts, also if it missed the deaths between them", () => {
-  const after = (restarts: number, unitFact = renewed()) =>
-    decide({ journal: restarting, unit: { ...unitFact, restarts } }).action;
-  assert.deepEqual(
-    [1, 2].map((restarts) => after(restarts, crashed)),
-    ["wait", "commit"],
-  );
-  assert.deepEqual(
-    [1, 2, 3].map((restarts) => after(restarts)),
-    ["wait", "wait", "commit"],
-  );
+test("H18: does not count a refused request, also if systemd unloads the dead unit", () => {
+  const deaths = new Deaths(57);
+  let last = "old";
+  const ask = (invocation: string, isRefused: boolean) =>
+    deaths.request(deaths.look({ ...stopped, invocation }), isRefused);
+  for (const next of ["first", "second", "third"]) {
+    for (const seen of [last, "", last]) ask(seen, true);
+    ask(last, false);
+    last = next;
+    deaths.dead += 1;
+  }
+  deaths.look({ ...stopped, invocation: last });
 });
 
-test("does not count restarts by systemd from before the change", () => {
-  const old = { invocation: "old", restarts: 57 };
-  const journal = { ...restarting, old };
-  assert.equal(decide({ journal, unit: { ...crashed, restarts: 58 } }).action, "wait");
-  assert.equal(decide({ journal, unit: { ...crashed, restarts: 0 } }).action, "wait");
+test("after a reboot, does not count the restarts by systemd before the agent's first look", () => {
+  const other = { boot: "before", monotonic: 5e6 };
+  const journal = { ...restarting, written: other, asked: other };
+  const looped = (fact: Unit) => ({ ...fact, restarts: 4 });
+  for (const seen of [starting, crashed]) {
+    const counting = decide({ journal, unit: looped(seen), healthz: "nobody" });
+    assert.equal(brief(counting), "record GPS213");
+    const again = { journal: journalOf(counting), unit: looped(seen), healthz: "nobody" } as const;
+    assert.equal(decide(again).action, "wait");
+  }
+  const working = decide({ journal, unit: looped(renewed(6000)) });
+  const proved = decide({ journal: journalOf(working), unit: looped(renewed(6000)) });
+  assert.equal(brief(proved), "record GPS200");
+  assert.equal(brief(decide({ journal: journalOf(proved) })), "nothing GPS200 Proved");
+  assert.equal(decide({ journal, unit: looped(stopped) }).action, "restart");
+});
+
+test("a process that works is judged by its probation alone", () => {
+  const healthy = { ...renewed(6000), restarts: 9 };
+  assert.equal(brief(decide({ journal: restarting, unit: healthy })), "record GPS200");
+});
+
+test("does not believe that a process read the file that nobody requested to start", () => {
+  const other = { ...renewed(6000), invocation: "other" };
+  const journal = { ...restarting, written: ago(6050), asked: never };
+  const seen = journalOf(decide({ journal, unit: other }));
+  const ended = decide({ journal: seen, unit: other });
+  assert.equal(brief(ended), "record GPS200");
+  assert.equal(brief(decide({ journal: journalOf(ended), unit: other })), "wait GPS254");
+});
+
+test("waits for the reread of a drift that was repaired after the request", () => {
+  const journal = { ...restarting, written: ago(1000), asked: ago(7000) };
+  const ended = journalOf(decide({ journal, unit: renewed(6000) }));
+  assert.deepEqual(ended.written, ago(1000));
 });
 
 test("lets the kubelet reread the file if systemd refuses to restart a living process", () => {
@@ -202,14 +350,9 @@ test("H17: if restarts are off, reports the proof only 305 s after the file is i
   assert.deepEqual([304_000, 305_000].map(at), ["wait GPS254", "record GPS200"]);
 });
 
-test("reports the proof at once if the kubelet was started after the write", () => {
-  const journal = { ...idle, written: ago(2000) };
-  const read = decide({ journal, unit: renewed(1000) });
-  assert.equal(brief(read), "record GPS200");
-  assert.equal(brief(decide({ journal: journalOf(read) })), "nothing GPS200 Proved");
-  assert.equal(brief(decide({ journal, unit: renewed(3000) })), "wait GPS254");
-  const rebooted = { ...idle, written: { boot: "another", monotonic: 0 } };
-  assert.equal(brief(decide({ journal: rebooted, unit })), "nothing GPS200 Proved");
+test("reports the proof after a reboot", () => {
+  const journal = { ...idle, written: { boot: "another", monotonic: 0 } };
+  assert.equal(brief(decide({ journal, unit })), "nothing GPS200 Proved");
 });
 
 test("joins again if its content was only found in its files, unless it failed with the served one", () => {

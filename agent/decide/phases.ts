@@ -12,13 +12,7 @@ import { rereadSeconds, restartAttempts, slowSeconds, spacingSeconds } from "#co
 import { rivalsIn } from "../delivery/config-json/rivals.ts";
 import { documentIn, overlay } from "../delivery/config-json/overlay.ts";
 import type { Facts } from "../facts/facts.ts";
-import {
-  isRunning,
-  type ProcessState,
-  stateOf,
-  unitMissing,
-  unitOf,
-} from "../facts/kubelet-state.ts";
+import { type ProcessState, stateOf, unitMissing, unitOf } from "../facts/kubelet-state.ts";
 import { activeOrder, contentFor, isFailureOf } from "../facts/order.ts";
 import {
   type Answer,
@@ -54,18 +48,18 @@ const restartingRow: Row<Restarting> = {
   unknown: ["systemd does not report the unit", orLeave(awaitUnit)],
   old: ["the restart that the order allows", orLeave(restartOld)],
   starting: ["the new process is alive", unlessFailed(awaitStart)],
-  "auto-restart": ["it died, and systemd starts it again", nextAttempt],
-  dead: ["it died, and only a request starts it again", startAgain],
-  up: ["the new process works", unlessFailed(awaitProbation)],
+  "auto-restart": ["it died, and systemd starts it again", unlessFailed(awaitSystemd)],
+  dead: ["it died, and only a request starts it again", unlessFailed(startAgain)],
+  up: ["the new process works", awaitProbation],
 };
 
 const revivingRow: Row<Reviving> = {
   unknown: ["systemd does not report the unit", orLeave(awaitUnit)],
   old: ["it runs", revived],
-  starting: ["it is alive", revived],
-  "auto-restart": ["systemd starts it", awaitStart],
+  starting: ["it is alive", awaitStart],
+  "auto-restart": ["systemd starts it", awaitSystemd],
   dead: ["only a request starts it again", revive],
-  up: ["it works", revived],
+  up: ["it works", awaitProbation],
 };
 
 export function byTable(facts: Facts, journal: Journal): Answer {
@@ -75,7 +69,7 @@ export function byTable(facts: Facts, journal: Journal): Answer {
   const state = stateOf(facts, journal);
   if (journal.phase === "restarting") {
     const [reason, rule] = restartingRow[state];
-    return rule(facts, journal, reason);
+    return (state !== "dead" && unrequested(facts, journal)) || rule(facts, journal, reason);
   }
   const [reason, rule] = revivingRow[state];
   return rule(facts, journal, reason);
@@ -118,7 +112,6 @@ function inForce(facts: Facts, journal: Resting): Answer {
   const { content } = journal;
   if (content.revision === 0) return { action: "nothing", code: codes.fit, again: resync };
   if (!hasRead(facts, journal)) {
-    if (config.restart === "Always" && facts.kubelet === undefined) return ask;
     const remaining = rereadIn(facts, journal.written);
     const detail = `${Math.ceil(remaining / 1000)} s more`;
     return wait(codes.toBeReread, Math.min(remaining, longestWait), detail);
@@ -147,13 +140,12 @@ const notAsked = "the kubelet has not run its credential provider since the node
 const longestWait = 10_000;
 
 /**
- * Whether the kubelet has read the file: its process was started after the last write that changed
- * something, or the time for a reread is over, or the node has rebooted.
+ * Whether a kubelet that we did not restart has read the last write that changed something: the
+ * time for a reread is over, or the node has rebooted. Another program might have started the
+ * kubelet during the write.
  */
 export function hasRead(facts: Facts, { written }: Journal): boolean {
-  if (rereadIn(facts, written) <= 0) return true;
-  const unit = unitOf(facts);
-  return unit !== undefined && isRunning(unit) && unit.started > written.monotonic;
+  return rereadIn(facts, written) <= 0;
 }
 
 function rereadIn({ time }: Facts, written: BootTime): number {
@@ -181,7 +173,7 @@ function restartOld(facts: Facts, journal: Restarting, reason: string): Step {
     code: codes.restartOwed,
     detail: reason,
     unit: journal.unit,
-    journal,
+    journal: { ...journal, asked: facts.time },
     former: journal,
     resetFirst: false,
     // The kubelet rereads the file by itself.
@@ -189,7 +181,10 @@ function restartOld(facts: Facts, journal: Restarting, reason: string): Step {
   };
 }
 
-/** Waits, however long it takes. After four minutes the kubelet is reported as slow. */
+/**
+ * Waits, however long it takes. After four minutes the kubelet is reported as slow, or, if nothing
+ * of ours is left to prove, it lives.
+ */
 function awaitStart(facts: Facts, journal: Restarting | Reviving, reason: string): Step {
   const { boot, monotonic } = facts.time;
   const since = Math.max(
@@ -197,6 +192,9 @@ function awaitStart(facts: Facts, journal: Restarting | Reviving, reason: string
     unitOf(facts)?.started ?? 0,
   );
   const isSlow = monotonic - since >= slowSeconds * 1000;
+  if (isSlow && journal.phase === "reviving") return revived(facts, journal);
+  if (isSlow && isReleased(facts.contents))
+    return record(codes.toBeReread, resting(journal, ""), journal);
   const code = isSlow ? codes.kubeletSlow : codes.restarting;
   const { healthz } = facts.kubelet ?? {};
   const detail =
@@ -205,47 +203,61 @@ function awaitStart(facts: Facts, journal: Restarting | Reviving, reason: string
 }
 
 /**
- * How many attempts have failed. systemd's own restarts count: since the file is in place, each
- * followed a process that died. systemd counts from 0 after each request.
+ * systemd or another program has started the process, or the node has rebooted. From now on,
+ * systemd's restarts count. The process might have been started before the file was in place.
  */
-function failures(facts: Facts, { old, tries, asked }: Restarting): number {
-  const { restarts = 0, invocation } = unitOf(facts) ?? {};
-  // No process has been started since. The last request, if there was one, has failed.
-  if (invocation === old.invocation) return asked.boot === "" ? 0 : tries;
-  return tries + (restarts >= old.restarts ? restarts - old.restarts : restarts);
+function unrequested(facts: Facts, journal: Restarting): Step | undefined {
+  const { boot } = facts.time;
+  const unit = unitOf(facts);
+  if (unit === undefined || unit.invocation === journal.old || journal.asked.boot === boot)
+    return undefined;
+  const { started, restarts } = unit;
+  const written = journal.written.boot === boot ? facts.time : journal.written;
+  const asked = { boot, monotonic: started };
+  return record(codes.restarting, { ...journal, written, asked, restarts }, journal);
 }
 
 /**
- * The living process is another attempt. If all attempts before it have died, the file goes back.
+ * How many processes with the new file have died. Each of systemd's own restarts followed a process
+ * that died. systemd counts a restart when it queues the job.
  */
+function deathsBy(facts: Facts, journal: Restarting): number {
+  const { old, deaths, restarts, asked } = journal;
+  const unit = unitOf(facts);
+  // systemd forgets the process of a unit that it unloads.
+  if (unit === undefined || unit.invocation === old || unit.invocation === "") return deaths;
+  const isCounted = asked.boot === facts.time.boot;
+  const counted = isCounted ? Math.max(0, unit.restarts - restarts) : 0;
+  const isOver = !unit.busy && ["dead", "auto-restart"].includes(stateOf(facts, journal));
+  return deaths + counted + (isOver ? 1 : 0);
+}
+
+/** If three processes have died, the file goes back, even if systemd has started a fourth. */
 function unlessFailed(rule: Rule<Restarting>): Rule<Restarting> {
   return (facts, journal, reason) =>
-    failures(facts, journal) > restartAttempts
+    deathsBy(facts, journal) >= restartAttempts && facts.blocked === undefined
       ? rollBack(facts, journal)
       : rule(facts, journal, reason);
 }
 
-function nextAttempt(facts: Facts, journal: Restarting, reason: string): Step {
-  if (failures(facts, journal) >= restartAttempts) return rollBack(facts, journal);
+function awaitSystemd(_facts: Facts, _journal: Journal, reason: string): Step {
   return wait(codes.kubeletFailed, fast, reason);
 }
 
 function startAgain(facts: Facts, journal: Restarting, reason: string): Step {
-  const failed = failures(facts, journal);
-  if (failed >= restartAttempts && facts.blocked === undefined) return rollBack(facts, journal);
-  const { invocation = "", restarts = 0 } = unitOf(facts) ?? {};
-  const old = failed === 0 ? journal.old : { invocation, restarts };
-  return start(facts, { ...journal, old, tries: failed + 1 }, journal, {
-    code: codes.kubeletFailed,
-    reason,
-    spacing: spacingOf(facts),
-  });
+  const old = unitOf(facts)?.invocation || journal.old;
+  const next = { ...journal, old, deaths: deathsBy(facts, journal), restarts: 0 };
+  const spacing = spacingOf(facts);
+  return start(facts, next, journal, { code: codes.kubeletFailed, reason, spacing });
 }
 
-function awaitProbation(facts: Facts, journal: Restarting): Step {
+/** A process that we did not start rereads the file, if it was started before the last write. */
+function awaitProbation(facts: Facts, journal: Restarting | Reviving): Step {
   const { started = 0 } = unitOf(facts) ?? {};
   if (facts.time.monotonic - started < facts.config.probation) return wait(codes.onProbation, fast);
-  const written = hasRead(facts, journal) ? never : journal.written;
+  if (journal.phase === "reviving") return revived(facts, journal);
+  const isRead = journal.written.monotonic <= journal.asked.monotonic;
+  const written = isRead ? never : journal.written;
   return record(codes.inForce, { ...resting(journal, ""), written }, journal);
 }
 
@@ -266,7 +278,7 @@ function rollBack(facts: Facts, journal: Restarting): Step {
     failed: order,
     unit,
     tries: 0,
-    asked: journal.asked,
+    asked: never,
   };
   return atOnce({
     action: "commit",
@@ -288,11 +300,8 @@ const longestRevival = 900_000;
 function revive(facts: Facts, journal: Reviving, reason: string): Step {
   const { tries } = journal;
   const spacing = Math.min(longestRevival, spacingOf(facts) * 2 ** Math.min(tries, 10));
-  return start(facts, { ...journal, tries: tries + 1 }, journal, {
-    code: tries > 0 ? codes.stillDown : codes.restored,
-    reason,
-    spacing: tries > 0 ? spacing : 0,
-  });
+  const code = tries > 0 ? codes.stillDown : codes.restored;
+  return start(facts, { ...journal, tries: tries + 1 }, journal, { code, reason, spacing });
 }
 
 /**
@@ -311,8 +320,7 @@ const defaultStartLimit = 10_000;
 
 /** Milliseconds between our requests, so that they do not exhaust the unit's start limit. */
 function spacingOf(facts: Facts): number {
-  const { startLimit = 0, restartDelay = 0 } = unitOf(facts) ?? {};
-  return Math.min(spacingSeconds * 1000, Math.max(startLimit || defaultStartLimit, restartDelay));
+  return Math.min(spacingSeconds * 1000, unitOf(facts)?.startLimit || defaultStartLimit);
 }
 
 /** Starts a dead kubelet, once `spacing` milliseconds have passed since the last request. */

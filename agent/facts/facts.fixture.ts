@@ -67,7 +67,6 @@ export const unit: Unit = {
   result: "success",
   refuses: false,
   startLimit: 10_000,
-  restartDelay: 100,
 };
 const time = { boot: "b", monotonic: 1_000_000 };
 /** Milliseconds before now, in this boot. */
@@ -107,9 +106,10 @@ export const restarting: Restarting = {
   order: key,
   back: six,
   unit: "kubelet.service",
-  old: { invocation: "old", restarts: 0 },
-  tries: 1,
-  asked: never,
+  asked: ago(1500),
+  old: "old",
+  deaths: 0,
+  restarts: 0,
 };
 export const reviving: Reviving = {
   version: 4,

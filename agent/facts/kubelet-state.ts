@@ -19,7 +19,7 @@ export function stateOf(facts: Facts, journal: Journal): ProcessState {
   if (unit.sub.startsWith("auto-restart")) return "auto-restart";
   if (isBusy(unit)) return "starting";
   if (!isRunning(unit)) return "dead";
-  if (journal.phase === "restarting" && unit.invocation === journal.old.invocation) return "old";
+  if (journal.phase === "restarting" && unit.invocation === journal.old) return "old";
   return isUp(facts, unit) ? "up" : "starting";
 }
 

@@ -43,7 +43,7 @@ const kept = {
   content,
   written: time,
 };
-const started = { unit: z.string(), tries: z.number(), asked: time };
+const started = { unit: z.string(), asked: time };
 const schema = z.discriminatedUnion("phase", [
   z.object({ ...kept, phase: z.literal("resting"), failed: z.string() }),
   z.object({
@@ -52,9 +52,17 @@ const schema = z.discriminatedUnion("phase", [
     phase: z.literal("restarting"),
     order: z.string(),
     back: content,
-    old: z.object({ invocation: z.string(), restarts: z.number() }),
+    old: z.string(),
+    deaths: z.number(),
+    restarts: z.number(),
   }),
-  z.object({ ...kept, ...started, phase: z.literal("reviving"), failed: z.string() }),
+  z.object({
+    ...kept,
+    ...started,
+    phase: z.literal("reviving"),
+    failed: z.string(),
+    tries: z.number(),
+  }),
 ]);
 
 /** The bytes of a file beside the journal; undefined if there is none. */

@@ -23,7 +23,6 @@ export type Unit = Readonly<{
   refuses: boolean;
   /** The start limit's interval in milliseconds; 0 for infinity and for a limit that is off. */
   startLimit: number;
-  restartDelay: number;
 }>;
 
 /** Enough to distinguish a running unit from a left-over unit. */
@@ -60,7 +59,6 @@ export async function readUnit(systemd: Peer, name: string): Promise<Unit> {
       started,
       restarts,
       result,
-      restartDelay,
       after,
     ] = await Promise.all([
       get("Unit", stateChange),
@@ -76,7 +74,6 @@ export async function readUnit(systemd: Peer, name: string): Promise<Unit> {
       get("Service", "ExecMainStartTimestampMonotonic"),
       get("Service", "NRestarts"),
       get("Service", "Result"),
-      get("Service", "RestartUSec"),
       get("Unit", stateChange),
     ]);
     if (number(before) !== number(after)) continue;
@@ -93,7 +90,6 @@ export async function readUnit(systemd: Peer, name: string): Promise<Unit> {
       result: text(result),
       refuses: canStart === false || canStop === false,
       startLimit: milliseconds(startLimit),
-      restartDelay: milliseconds(restartDelay),
     };
   }
 }

@@ -63,7 +63,7 @@ export const catalogue = {
   kubeletFailed: [
     "GPS214",
     "the restarted kubelet failed",
-    "started again, by systemd or after the unit's start limit interval",
+    "started again, by systemd, or a start limit interval after the last start",
   ],
   onProbation: ["GPS215", "the new kubelet answers", "watched until the probation ends"],
   notBack: [

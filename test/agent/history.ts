@@ -32,6 +32,9 @@ const registries = [
 ];
 const starts = [300, 35_000, 450_000, 900_000];
 const events = 14;
+const restartAttempts = 3;
+/** Processes that can die while the agent cannot count them. */
+const mostMissed = 2;
 
 type Kind = "apply" | "deadly" | "fewer" | "release";
 
@@ -46,6 +49,8 @@ export class History {
   /** Orders whose kubelet may die, and the other reasons for more restarts. */
   #failing = 0;
   #joins = false;
+  /** Deaths that the agent might not count, because systemd or its count is gone. */
+  #missed = 0;
   /** The kubelet was broken, whatever the file. */
   #isTroubled = false;
 
@@ -178,8 +183,10 @@ export class History {
 
   #reboot(): void {
     const { node } = this;
-    node.reboot();
-    node.say("reboot");
+    const restarts = this.#random.pick([0, 4]);
+    node.reboot(restarts);
+    this.#missed += mostMissed;
+    node.say(`reboot, with ${restarts} restarts by systemd`);
   }
 
   async #fillDisk(): Promise<void> {
@@ -201,6 +208,7 @@ export class History {
     node.isWithoutSystemd = !isSilent;
     node.isSilent = isSilent;
     await node.run(20_000);
+    this.#missed += mostMissed;
     node.isWithoutSystemd = false;
     node.isSilent = false;
   }
@@ -403,11 +411,13 @@ export class History {
   }
 
   #checkRestarts(): void {
-    const { asks, revivals } = this.node.kubelet;
+    const { asks, revivals, deaths } = this.node.kubelet;
     const mostRevivals = this.#isTroubled ? Number.POSITIVE_INFINITY : this.#failing;
     const counts = `${asks} restarts and ${revivals} revivals for ${this.#orders} orders`;
     const isRight = asks <= this.#orders + 2 * this.#failing && revivals <= mostRevivals;
     law(isRight, `${counts}, ${this.#failing} of them failing`);
+    const most = restartAttempts * this.#failing + this.#missed;
+    law(deaths <= most, `${deaths} processes died with a failing content, should be ${most}`);
   }
 
   /** A proved content is what the kubelet's next pull uses. */

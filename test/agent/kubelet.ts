@@ -29,12 +29,15 @@ export class Kubelet {
   /** Requested restarts: those of a change, and those after a rollback. */
   asks = 0;
   revivals = 0;
+  /** Processes that the file stopped. */
+  deaths = 0;
   leaseRenewed = 0;
   /** Whether the file that is in place stops a kubelet. */
   isDeadly: () => boolean = () => false;
   started: () => void = () => {};
   #worksAt = 0;
   #activeAt = 0;
+  #isDeadly = false;
   #diesAt = Number.POSITIVE_INFINITY;
   #autoAt = 0;
   #lastRevival = Number.NEGATIVE_INFINITY;
@@ -61,6 +64,7 @@ export class Kubelet {
 
   #happen(): void {
     if (this.state === "auto-restart") return this.start(true);
+    if (this.#isDeadly) this.deaths += 1;
     const isRestarted = this.policy === "always" || (this.policy === "some" && this.autos < 2);
     this.state = isRestarted ? "auto-restart" : "dead";
     this.#autoAt = this.now + autoRestartAfter;
@@ -68,7 +72,8 @@ export class Kubelet {
 
   /** A new process. `isAuto`: systemd starts it by itself. */
   start(isAuto: boolean): void {
-    const dies = this.isDeadly() || this.now < this.brokenUntil;
+    this.#isDeadly = this.isDeadly();
+    const dies = this.#isDeadly || this.now < this.brokenUntil;
     this.invocation += 1;
     this.state = this.isNotifying ? "starting" : "alive";
     this.since = this.now;

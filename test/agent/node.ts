@@ -177,13 +177,15 @@ export class Node implements Disposable {
     this.#process = undefined;
   }
 
-  reboot(): void {
+  /** `restarts`: how often systemd restarts the kubelet before an agent runs. */
+  reboot(restarts: number): void {
     this.stopAgent();
     this.kubelet.now += 10_000;
     this.#boot += 1;
     this.#booted = this.kubelet.now - 1000;
     this.isAsked = false;
     this.kubelet.start(false);
+    this.kubelet.autos = restarts;
   }
 
   /** The kubelet runs the provider's script. */
@@ -361,7 +363,6 @@ export class Node implements Disposable {
       result: "success",
       refuses: false,
       startLimit: 10_000,
-      restartDelay: 10_000,
     };
   }
 

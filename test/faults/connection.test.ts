@@ -97,7 +97,6 @@ test("returns the unit's state as systemd reports it", async (t) => {
     result: "success",
     startLimit: 0,
     started: 1000,
-    restartDelay: 100,
     refuses: false,
   });
 });

@@ -91,7 +91,7 @@ const journals: readonly Journal[] = [
   idle,
   before,
   { ...restarting, back: content },
-  { ...restarting, content, tries: 3 },
+  { ...restarting, content, deaths: 2 },
   { ...reviving, content },
 ];
 

@@ -272,7 +272,6 @@ export class ScriptedSystemd implements AsyncDisposable {
       MainPID: new Variant("u", this.mainPid),
       ExecMainStartTimestampMonotonic: new Variant("t", this.startedMicros),
       NRestarts: new Variant("u", this.restarts),
-      RestartUSec: new Variant("t", 100_000n),
     };
   }
 

@@ -50,7 +50,7 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
   GPS212: ["The agent restarts the kubelet.", none],
   GPS213: ["The agent waits for a new process that answers healthz.", none],
   GPS214: [
-    "Either systemd starts it again, or the agent after the unit's start limit interval.",
+    "Either systemd starts it again, or the agent, once the unit's start limit interval has passed since the last start.",
     none,
   ],
   GPS215: ["The agent watches the new kubelet for the probation (5 s by default).", none],

@@ -49,7 +49,7 @@ export class History {
   /** Orders whose kubelet may die, and the other reasons for more restarts. */
   #failing = 0;
   #joins = false;
-  /** Deaths that the agent might not count, because systemd or its count is gone. */
+  /** Deaths that the agent might not count, because systemd's count is gone. */
   #missed = 0;
   /** The kubelet was broken, whatever the file. */
   #isTroubled = false;
@@ -357,6 +357,7 @@ export class History {
     node.kubelet.brokenUntil = 0;
     if (!node.kubelet.isWedged) return;
     node.kubelet.isWedged = false;
+    this.#missed += mostMissed;
     node.kubelet.start(false);
     node.say("somebody restarts the kubelet");
   }

@@ -381,7 +381,10 @@ export class History {
       await node.run(count < 10 ? 5000 : 60_000);
       const { order, report } = node;
       // The controller asks again what the node has refused. The refusal touched nothing.
-      if (report?.result === "Refused" && report.attempt === order?.attempt) this.#ask();
+      if (report?.result === "Refused" && report.attempt === order?.attempt) {
+        this.#ask();
+        continue;
+      }
       const phase = node.journal?.phase ?? "resting";
       if (node.kubelet.state === "dead" && phase === "resting") node.kubelet.start(false);
       const { last } = node;

@@ -76,7 +76,7 @@ const rows: readonly Row[] = [
   [
     "confirms no withdrawal while the provider's answer cannot be emptied",
     { contents: released, blocked: "EROFS", installed: { ...unknown, answer: Buffer.alloc(0) } },
-    "wait GPS208",
+    "wait GPS208 Refused",
   ],
   ["removes its folder without a journal", { contents: released, leftovers: true }, "leave GPS224"],
   [
@@ -228,8 +228,8 @@ const writing: readonly (readonly [name: string, change: FactsChange, expected: 
     "wait GPS208",
   ],
   ["the end of a rollback", { journal: reviving }, "wait GPS208"],
-  ["a withdrawal", { journal: firstJournal(theirs), contents: released }, "wait GPS208"],
-  ["the removal of the folder", { contents: released, leftovers: true }, "wait GPS208"],
+  ["a withdrawal", { journal: firstJournal(theirs), contents: released }, "wait GPS208 Refused"],
+  ["the removal of the folder", { contents: released, leftovers: true }, "wait GPS208 Refused"],
 ];
 for (const [name, change, expected] of writing)
   test(`writes nothing while the disk cannot be written: ${name}`, () => {

@@ -35,7 +35,8 @@ export function decide(facts: Facts): Answer {
   const { journal: reading, blocked } = facts;
   const isWriting = step.action !== "wait" && step.action !== "nothing" && step.action !== "ask";
   if (blocked === undefined || !isWriting) return step;
-  const hindered = (beginsOrder(facts, step) ? refuse : wait)(codes.fileFailed, soon, blocked);
+  const isReported = isReleased(facts.contents) || beginsOrder(facts, step);
+  const hindered = (isReported ? refuse : wait)(codes.fileFailed, soon, blocked);
   return reading.kind === "journal" ? startDead(facts, reading.journal, hindered) : hindered;
 }
 

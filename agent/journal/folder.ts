@@ -21,8 +21,8 @@ export async function makeFolder(folder: string): Promise<void> {
 }
 
 /**
- * Creates a folder if it does not exist, and lets only root enter it. Node's recursive mode would also create a missing kubelet
- * directory, and would report a read-only file system as ENOENT.
+ * Creates a folder if it does not exist, and lets only root enter it. Node's recursive mode would
+ * also create a missing kubelet directory, and would report a read-only file system as ENOENT.
  */
 export function makeDirectory(folder: string): void {
   ignoring("EEXIST", () => mkdirSync(folder, { mode: 0o700 }));

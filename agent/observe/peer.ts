@@ -50,7 +50,9 @@ function isSameHost(address = "", other = ""): boolean {
   return address.replace(mapped, "") === other.replace(mapped, "");
 }
 
-/** The most bytes of a table; 100,000 connections have 15 MB. A row beyond them counts as absent. */
+/**
+ * The most bytes of a table; 100,000 connections have 15 MB. A row beyond them counts as absent.
+ */
 const mostBytes = 32 * 1024 * 1024;
 
 /** The lines of a table that name both ports; none if the kernel has no such table. */

@@ -1,6 +1,7 @@
 /**
- * Kubelets that are alive but slow, on a real systemd: the agent restarts each of them exactly once.
- * Also a listener that takes the kubelet's healthz port, and a config.json that nobody can read.
+ * Kubelets that are alive but slow, on a real systemd: the agent restarts each of them exactly
+ * once. Also a listener that takes the kubelet's healthz port, and a config.json that nobody can
+ * read.
  */
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";

@@ -1,6 +1,6 @@
 /**
- * Only config.json and our folder beside it (the journal and the other programs' file) may contain a
- * credential. An agent that crashes leaves no credential in any other place on the node.
+ * Only config.json and our folder beside it (the journal and the other programs' file) may contain
+ * a credential. An agent that crashes leaves no credential in any other place on the node.
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";

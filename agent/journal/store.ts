@@ -90,23 +90,21 @@ export async function commit(
   const bytes = await prepare(folder, journal);
   const paths = pathsIn(folder, target);
   try {
-    // config.json first: a staged journal without it is a commit that happened.
+    // A staged journal alone is a commit that happened, so the name of the staged file must be
+    // durable before.
     if ("bytes" in file) await stage(paths.staged, file.bytes, file.mode);
     else await stage(paths.removing, Buffer.alloc(0), 0o600);
+    await sync(folder);
     await stage(paths.journal, bytes, 0o600);
     await sync(folder);
     expect(target, expected);
     if ("bytes" in file) moveFile(paths.staged, target);
     else takeAway(target, paths);
   } catch (error) {
-    for (const path of [paths.journal, paths.staged, paths.removing, paths.removed]) tidy(path);
+    await drop(folder, paths);
     throw error;
   }
-  try {
-    await sync(dirname(target));
-  } finally {
-    await finish(folder, paths);
-  }
+  await finish(target, folder, paths);
   tidyStore(folder);
 }
 
@@ -121,14 +119,28 @@ type Paths = ReturnType<typeof pathsIn>;
 /** Moves config.json into our folder; if there is none, only the mark that stands for it. */
 function takeAway(target: string, { removing, removed }: Paths): void {
   if (existsSync(target)) moveFile(target, removed);
-  tidy(removing);
+  else tidy(removing);
 }
 
-async function finish(folder: string, { journal, removed, removing }: Paths): Promise<void> {
+/** Completes a commit. What happened to config.json must be durable before the journal describes it. */
+async function finish(
+  target: string,
+  folder: string,
+  { journal, removed, removing }: Paths,
+): Promise<void> {
+  await sync(dirname(target));
+  if (existsSync(removed)) await sync(folder);
   renameSync(journal, join(folder, journalName));
   discard(removed);
   discard(removing);
   await sync(folder);
+}
+
+/** Drops a commit that did not happen. A staged journal must not outlast the staged file. */
+async function drop(folder: string, { journal, staged, removing, removed }: Paths): Promise<void> {
+  tidy(journal);
+  await sync(folder).catch(() => {});
+  for (const path of [staged, removing, removed]) tidy(path);
 }
 
 /**
@@ -140,8 +152,8 @@ export async function settleStore(target: string, folder: string): Promise<void>
   const paths = pathsIn(folder, target);
   if (existsSync(paths.journal)) {
     const isRemoved = existsSync(paths.removed) || !existsSync(paths.removing);
-    if (!existsSync(paths.staged) && isRemoved) await finish(folder, paths);
-    else discard(paths.journal);
+    if (!existsSync(paths.staged) && isRemoved) await finish(target, folder, paths);
+    else await drop(folder, paths);
   }
   sweep(folder);
   tidyStore(folder);

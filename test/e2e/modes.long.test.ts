@@ -67,21 +67,23 @@ async function publishedMode(): Promise<string> {
  */
 async function skipRereadWaits(signal: AbortSignal): Promise<void> {
   const done = new Map<Node, number>();
-  const renamedOn = (node: Node) => {
+  const writtenOn = (node: Node) => {
     const text = node.readFile("global-pull-secret/journal.json")?.toString() || "{}";
-    return (JSON.parse(text) as { renamed?: { monotonic: number } }).renamed?.monotonic;
+    return (
+      (JSON.parse(text) as { written?: { monotonic: number } }).written?.monotonic || undefined
+    );
   };
   for (;;) {
-    const isNew = (node: Node) => ![undefined, done.get(node)].includes(renamedOn(node));
+    const isNew = (node: Node) => ![undefined, done.get(node)].includes(writtenOn(node));
     const next = await until(
       "a node has a new file, or all nodes do",
       () => (signal.aborted ? "over" : cluster.nodes.find(isNew)),
       { timeout: 300_000 },
     );
     if (next === "over") return;
-    const renamed = renamedOn(next);
+    const written = writtenOn(next);
     await skipRereadWait(next).catch(() => {});
-    done.set(next, renamedOn(next) ?? renamed ?? 0);
+    done.set(next, writtenOn(next) ?? written ?? 0);
   }
 }
 

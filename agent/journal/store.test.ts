@@ -150,6 +150,16 @@ for (const next of [restarting, absent] as const)
     assert.equal(seen.size, 2, "both outcomes occur");
   });
 
+test("does not take a journal that was being saved alone for a commit", async (t) => {
+  const { folder, target, put } = place(t);
+  await put(before, undefined);
+  // A power failure can leave a staged file without its bytes.
+  writeFileSync(join(folder, "journal.json.staged"), "");
+  await settleStore(target, folder);
+  assert.deepEqual(await readStore(folder), { kind: "journal", journal: before });
+  assert.deepEqual(names(folder), ["journal.json", theirsOf(before)].toSorted());
+});
+
 test("changes nothing if another program wrote the file meanwhile", async (t) => {
   const { folder, target, put } = place(t);
   await put(before, undefined);

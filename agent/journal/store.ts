@@ -34,7 +34,8 @@ const mostBytes = 32 * 1024 * 1024;
 /** How many unreadable files we keep. */
 const mostUnreadable = 3;
 
-const stagedJournal = stagedName(journalName);
+/** The journal of a commit. A journal that is saved alone is staged under another name. */
+const stagedJournal = stagedName("commit");
 
 export async function readStore(folder: string): Promise<JournalReading> {
   const file = join(folder, journalName);

@@ -276,7 +276,7 @@ export class Node implements Disposable {
 
   /** The agent has put the file right, as far as it could. */
   get isSettled(): boolean {
-    const isStaged = existsSync(join(this.#folder, "journal.json.staged"));
+    const isStaged = existsSync(join(this.#folder, "commit.staged"));
     const isTrying = this.last?.action === "wait" && this.last.again === 500;
     return this.#process !== undefined && !isStaged && !isTrying;
   }
@@ -292,7 +292,7 @@ export class Node implements Disposable {
     if (this.#isKilled) throw new Killed();
     if (this.isFull && (call === "openSync" || call === "mkdirSync"))
       throw Object.assign(new Error(`ENOSPC, ${call}`), { code: "ENOSPC", syscall: call });
-    if (path.endsWith("journal.json.staged")) {
+    if (path.endsWith("commit.staged")) {
       this.between?.();
       this.between = undefined;
     }

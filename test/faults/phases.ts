@@ -15,7 +15,7 @@ export const slowFsync =
  * config.json was renamed. `undefined` without a journal.
  */
 export function phaseOf({ folder }: NodeDirectory): string | undefined {
-  const staged = join(folder, "journal.json.staged");
+  const staged = join(folder, "commit.staged");
   const isCommitted = existsSync(staged) && !existsSync(join(folder, "config.json.staged"));
   const file = isCommitted ? staged : join(folder, "journal.json");
   try {

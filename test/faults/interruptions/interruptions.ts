@@ -119,7 +119,7 @@ type Journal = Readonly<{ phase?: string; written?: Readonly<{ boot: string }> }
  * was renamed. An empty object if there is none, or its bytes were lost.
  */
 function journalOf(disk: Disk): Journal {
-  const staged = `${nodeFiles.journal}.staged`;
+  const staged = `${nodeFiles.folder}/commit.staged`;
   const isCommitted = !disk.has(`${nodeFiles.folder}/config.json.staged`) && disk.has(staged);
   const file = disk.get(isCommitted ? staged : nodeFiles.journal);
   if (file === undefined || file === "directory" || file.bytes.length === 0) return {};

@@ -269,7 +269,7 @@ export class Node implements Disposable {
   /** The agent has seen the file as it is, and has nothing to write. */
   get isSeen(): boolean {
     const { action = "", code = "" } = this.last ?? {};
-    const isIdle = action === "nothing" || (action === "wait" && !/GPS2(08|25)/.test(code));
+    const isIdle = action === "nothing" || (action === "wait" && !/GPS2(07|08|25)/.test(code));
     const isRecorded = this.#process?.describes(this.config) === true;
     return isIdle && isRecorded && this.found === this.#text;
   }

@@ -256,6 +256,7 @@ export class Oracle {
       this.file = node.config;
       this.isExact = true;
     }
+    this.isSeen = false;
     node.say("somebody damages the file");
   }
 

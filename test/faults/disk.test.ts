@@ -123,7 +123,7 @@ class Documents implements Disposable {
  * The number of system calls of each kind in an apply, from the agent's first observation until it
  * has restarted the kubelet.
  */
-const callCounts = { fsync: 11, rename: 9, pwrite64: 4 };
+const callCounts = { fsync: 13, rename: 11, pwrite64: 5 };
 const calls = Object.keys(callCounts);
 
 test("makes as many system calls in an apply as `callCounts` lists, so that the tests below can let each call fail", async () => {

@@ -67,14 +67,14 @@ test("requests no restart while another client's job for the unit is queued or r
   assert.equal(place.systemd.restartCalls, 1);
 });
 
-test("requests no restart if another client's restart was queued when the file was replaced, and ran later", async () => {
+test("requests no restart if another client's restart was queued when the file was replaced, and ran later, but waits for the reread", async () => {
   await using place = await AgentPlace.make();
   place.systemd.job = 7;
   await using agent = await place.agent();
   await agent.shows("GPS213");
   place.systemd.started();
   place.systemd.job = 0;
-  await agent.proves();
+  await agent.shows("GPS254");
   assert.equal(place.systemd.restartCalls, 0);
 });
 

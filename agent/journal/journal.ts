@@ -53,10 +53,10 @@ export type Resting = Kept & Readonly<{ phase: "resting"; failed: string }>;
 
 /**
  * The file is in place, and the kubelet must be restarted with it. `order`: key of the order.
- * `back`: the content to which a rollback returns. `asked`: our last request to restart the kubelet,
- * or the start of a process that nobody requested. `old`: the process before it. `deaths`: how many
- * processes with the new file had died before it. `restarts`: how often systemd had restarted the
- * unit by itself; 0 after a request, because systemd then counts from 0.
+ * `back`: the content to which a rollback returns. `asked`: our last request to restart the
+ * kubelet, or the start of a process that nobody requested. `old`: the process before it. `deaths`:
+ * how many processes with the new file had died before it. `restarts`: how often systemd had
+ * restarted the unit by itself; 0 after a request, because systemd then counts from 0.
  */
 export type Restarting = Kept &
   Readonly<{

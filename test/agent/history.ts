@@ -125,7 +125,8 @@ export class History {
       node.order = undefined;
       node.say("the order is gone");
       const { content } = node.journal ?? {};
-      if (content?.revision === 0 && content.entries.length > 0) this.#mayJoin();
+      const isFound = content?.revision === 0 && content.entries.length > 0;
+      if (content === undefined || isFound) this.#mayJoin();
     } else if (chance < 0.73) {
       node.kill = random.once(2) ? 1 + random.below(40) : "commit";
       node.say(`a kill before ${node.kill}`);

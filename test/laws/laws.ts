@@ -213,9 +213,11 @@ export class Laws implements Observer {
       fail("restart", `${name} restarts its kubelet ${count} times for ${change.revision}`);
   }
 
-  broke({ uid }: Machine, { revision, content, isAsked }: Change): void {
+  broke({ name, uid }: Machine, { revision, content, isAsked }: Change): void {
     const history = this.truth.histories.get(revision);
     if (!isAsked || history === undefined) return;
+    // The order was for the former Node of this name, and its object is not yet collected.
+    if ((this.#world.objects.get(name)?.owner ?? uid) !== uid) return;
     history.broken.add(uid);
     // With the policy "all" every node is asked at once.
     if (this.truth.widest === Infinity) return;

@@ -204,6 +204,16 @@ test("keeps the bytes of an unreadable file, and puts the last readable entries 
   assert.match(step.detail ?? "", /global-pull-secret\/unreadable/);
 });
 
+test("recognizes a copy of our entry although the Secret cannot be read", () => {
+  const auth = '{"auth":"dTpw"}';
+  const copied = file(
+    `{"auths":{"team.io":{"auth":"dTp0ZWFt"},"a.io":${auth},"https://a.io":${auth}}}`,
+  );
+  const step = decide({ journal: idle, contents: incomplete, file: fileWith(copied) });
+  assert.equal(brief(step), "commit GPS225");
+  assert.deepEqual(journalOf(step).theirs, theirs);
+});
+
 test("starts a dead kubelet while the file cannot be put right", () => {
   const asked = { ...restarting, asked: ago(10_001) };
   const change = { journal: asked, file: damaged, unchangedFor: 0 };

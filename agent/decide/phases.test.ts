@@ -50,6 +50,11 @@ const cells: readonly (readonly [name: string, change: FactsChange, expected: st
     "wait GPS213",
   ],
   [
+    "calls a start slow four minutes after systemd started it",
+    { unit: starting, healthz: "nobody", journal: slowJournal() },
+    "wait GPS213",
+  ],
+  [
     "watches a start after a release, too",
     { unit: starting, healthz: "nobody", ...withdrawn() },
     "wait GPS213",
@@ -114,7 +119,11 @@ for (const [name, change, expected] of cells)
 
 const revivals: typeof cells = [
   ["waits while systemd does not answer", { unit: unanswered }, "wait GPS210"],
-  ["waits for a starting process", { unit: starting, healthz: "nobody" }, "wait GPS213"],
+  [
+    "waits for a starting process, whenever the process before it was started",
+    { unit: { ...starting, started: 0 }, healthz: "nobody" },
+    "wait GPS213",
+  ],
   ["watches a process that works", { unit: renewed(4000) }, "wait GPS215"],
   ["ends after the probation", { unit: renewed(5000) }, "record GPS218"],
   [
@@ -168,6 +177,13 @@ test("H18: restores the former content after three processes died, spaced by the
   assert.deepEqual([content, phase], [restarting.back, "reviving"]);
   assert.ok(rolledBack.action === "commit" && "bytes" in rolledBack.commit.file);
   assert.match(rolledBack.commit.file.bytes.toString(), /team\.io.*dTpvbGQ=/);
+  const reviving = decide({ journal: journalOf(rolledBack), unit: stopped });
+  assert.equal(brief(reviving), "restart GPS217");
+});
+
+test("saves the time of the first request, too", () => {
+  const step = decide({ journal: { ...restarting, asked: never } });
+  assert.deepEqual(journalOf(step), { ...restarting, asked: ago(0) });
 });
 
 test("keeps what another program wrote during a change that is rolled back, also for our registry", () => {
@@ -301,7 +317,9 @@ test("after a reboot, does not count the restarts by systemd before the agent's 
 
 test("a process that works is judged by its probation alone", () => {
   const healthy = { ...renewed(6000), restarts: 9 };
-  assert.equal(brief(decide({ journal: restarting, unit: healthy })), "record GPS200");
+  const proved = decide({ journal: restarting, unit: healthy });
+  assert.equal(brief(proved), "record GPS200");
+  assert.deepEqual(journalOf(proved).written, never);
 });
 
 test("does not believe that a process read the file that nobody requested to start", () => {

@@ -52,7 +52,7 @@ export async function act(step: Step, effects: Effects): Promise<string | undefi
       if (step.code === codes.learned) history.wrote();
       return undefined;
     case "set aside":
-      await counted(history, () => setAside(folder));
+      await counted(history, async () => setAside(folder));
       return undefined;
     case "leave":
       await counted(history, () => removeFolder(folder, () => lock.release()));

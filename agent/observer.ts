@@ -11,6 +11,7 @@ import { policyFor } from "./systemd/distributions.ts";
 import type { Facts, Healthz, Observed } from "./facts/facts.ts";
 import { Readings } from "./observe/readings.ts";
 import { hasLeftovers } from "./journal/folder.ts";
+import { readTheirs } from "./journal/store.ts";
 import { type BootTime, digestOf, type Journal, type JournalReading } from "./journal/journal.ts";
 import type { NodeFile } from "./delivery/config-json/config-json.ts";
 import type { Seen } from "./api/api.ts";
@@ -110,6 +111,7 @@ export class Observer {
     if (journal.kind === "journal") this.#journal = journal;
     const recorded = journal.kind === "journal" ? journal.journal : undefined;
     const file: NodeFile = alone ? await this.#readings.file() : { kind: "changing" };
+    const folder = join(config.kubeletDirectory, nodeFiles.folder);
     const unit = unitOfChange(journal) ?? (config.unit === auto ? undefined : config.unit);
     return {
       config: this.#configFor(unit),
@@ -120,8 +122,8 @@ export class Observer {
       contents: await this.#readings.contents(seen().secret, modeOf(config)),
       journal,
       vanished: journal !== read,
-      leftovers:
-        journal.kind === "none" && hasLeftovers(join(config.kubeletDirectory, nodeFiles.folder)),
+      leftovers: journal.kind === "none" && hasLeftovers(folder),
+      theirs: alone && journal.kind === "none" ? readTheirs(folder) : undefined,
       file,
       unchangedFor: this.#stopwatch.unchangedFor(identityOf(file)),
       installed: await this.#readings.installed(),

@@ -24,7 +24,7 @@ import {
   wait,
 } from "../facts/step.ts";
 import { type Content, type Journal, never, resting, type Resting } from "../journal/journal.ts";
-import { excessOf, isRight, isSameForKubelet, writtenFor } from "./file.ts";
+import { bytesToKeep, excessOf, isRight, isSameForKubelet, writtenFor } from "./file.ts";
 
 type Found = Extract<NodeFile, { kind: "file" }>;
 
@@ -42,24 +42,25 @@ export function change(facts: Facts, journal: Resting, found: Found, published: 
   const file = overlay(journal.theirs, content);
   const much = excessOf(file);
   if (much !== undefined) return refuse(codes.unsafe, soon, `it would have ${much}`);
+  const former = facts.journal.kind === "journal" ? journal : undefined;
   // The file is right already, so only the journal and perhaps the provider's answer change.
   if (isRight(found.file, file, content))
-    return record(codes.toBeWritten, { ...resting(journal, ""), content }, journal);
+    return record(codes.toBeWritten, { ...resting(journal, ""), content }, former);
   const written = writtenFor(facts, found.file, file, { ...journal, content });
   const next = { ...resting(journal, ""), content, written };
   const isSame = isSameForKubelet(found.file, file);
   const answer = answerFor(content, installed, config.scope, false);
-  const isKept = found.unreadable !== undefined && "bytes" in found.file;
+  const begun = config.restart === "Never" || isSame ? next : restarting(facts, next, journal);
   return atOnce({
     action: "commit",
     code: codes.toBeWritten,
     ...(answer !== undefined && { answer: { bytes: answer, expected: installed.identity } }),
     commit: {
-      journal: config.restart === "Never" || isSame ? next : restarting(facts, next, journal),
-      former: journal,
+      journal: begun,
+      former,
       file,
       expected: found.identity,
-      unreadable: isKept ? found.file.bytes : undefined,
+      unreadable: bytesToKeep(found, journal, begun),
     },
   });
 }

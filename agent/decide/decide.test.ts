@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { nextFormer, readFormer } from "#pullsecret/merge/former.ts";
+import { overlay } from "../delivery/config-json/overlay.ts";
 import { type File, firstJournal, never } from "../journal/journal.ts";
 import {
   ago,
@@ -212,6 +213,39 @@ test("recognizes a copy of our entry although the Secret cannot be read", () => 
   const step = decide({ journal: idle, contents: incomplete, file: fileWith(copied) });
   assert.equal(brief(step), "commit GPS225");
   assert.deepEqual(journalOf(step).theirs, theirs);
+});
+
+test("keeps no unreadable bytes with a credential that leaves, and does not say that it does", () => {
+  const two = { ...idle, content: contentWith(6, entry("a.io", "p"), entry("b.io", "gone")) };
+  for (const [text, code] of [
+    [`{"auth":"dTpnb25l",}`, "GPS226"],
+    [`{"auth":"dTpw",}`, "GPS269"],
+  ] as const) {
+    const step = decide({ journal: two, file: fileWith(file(text), "it is not JSON") });
+    assert.ok(step.action === "commit");
+    assert.deepEqual(
+      [step.code, step.commit.unreadable?.toString()],
+      [code, code === "GPS269" ? text : undefined],
+    );
+  }
+});
+
+test("takes the other programs' bytes of a lost journal if the file is an overlay of ours", () => {
+  const hidden = file('{"auths":{"a.io":{"auth":"dTpoaWRkZW4="},"team.io":{"auth":"dTp0ZWFt"}}}');
+  assert.ok("bytes" in hidden);
+  const overlaid = fileWith(overlay(hidden, idle.content));
+  const bytesOf = (change: FactsChange) => {
+    const { theirs: learned } = journalOf(decide({ theirs: hidden.bytes, ...change }));
+    return "bytes" in learned ? learned.bytes.toString() : "";
+  };
+  assert.equal(bytesOf({ file: overlaid }), hidden.bytes.toString());
+  const edited = '{"auths":{"team.io":{"auth":"dTp0ZWFt"},"a.io":{"auth":"dTpw"},"x.io":{}}}';
+  assert.match(bytesOf({ file: fileWith(file(edited)) }), /dTpoaWRkZW4=.*x\.io/);
+  // Nothing of ours is over the file, so it is theirs.
+  assert.equal(bytesOf({ order: "none" }), "bytes" in theirs ? theirs.bytes.toString() : "");
+  const step = decide({ theirs: hidden.bytes, file: damaged });
+  assert.ok(step.action === "commit" && "bytes" in step.commit.file);
+  assert.deepEqual([step.commit.file.bytes, step.commit.unreadable], [hidden.bytes, undefined]);
 });
 
 test("starts a dead kubelet while the file cannot be put right", () => {

@@ -49,7 +49,7 @@ function unhindered(facts: Facts): Answer {
     return atOnce({ action: "set aside", code: codes.journalUnreadable, detail: reading.why });
   if (reading.kind === "none") return firstContact(facts);
   const { journal } = reading;
-  if (facts.vanished) return record(codes.journalVanished, journal, undefined);
+  if (facts.vanished) return record(codes.journalVanished, journal, journal);
   const otherwise = whyNotFile(facts, journal);
   // A credential that leaves still leaves the provider's answer.
   if (otherwise !== undefined)

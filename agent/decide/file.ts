@@ -17,6 +17,7 @@ import {
   withoutInvalid,
 } from "../delivery/config-json/document.ts";
 import { documentIn, isSameFile, learn, overlay } from "../delivery/config-json/overlay.ts";
+import type { NodeFile } from "../delivery/config-json/config-json.ts";
 import { type Contents, only } from "../delivery/contents.ts";
 import { placed } from "../delivery/provider/places.ts";
 import type { Facts } from "../facts/facts.ts";
@@ -28,6 +29,7 @@ import {
   type Journal,
   unreadablePrefix,
 } from "../journal/journal.ts";
+import { containsLeaving } from "../journal/leaving.ts";
 
 /**
  * A file that is missing or unreadable counts only after this many milliseconds, because another
@@ -122,9 +124,8 @@ export function fileStep(facts: Facts, journal: Journal, next: Journal): Step | 
   const much = excessOf(target);
   if (much !== undefined) return wait(codes.unsafe, soon, `it would have ${much}`);
   const written = { ...next, written: writtenFor(facts, file.file, target, next) };
-  const { unreadable } = file;
-  const kept = unreadable !== undefined && !("absent" in file.file) ? file.file.bytes : undefined;
-  const where = `${unreadable}; ${join(nodeFiles.folder, `${unreadablePrefix}…`)}`;
+  const kept = bytesToKeep(file, journal, next);
+  const where = `${file.unreadable}; ${join(nodeFiles.folder, `${unreadablePrefix}…`)}`;
   return atOnce({
     action: "commit",
     code: kept === undefined ? code : codes.unreadableKept,
@@ -137,6 +138,19 @@ export function fileStep(facts: Facts, journal: Journal, next: Journal): Step | 
       unreadable: kept,
     },
   });
+}
+
+/**
+ * The bytes of a file that nobody can read, which are kept; undefined if a credential that leaves
+ * is in them.
+ */
+export function bytesToKeep(
+  { file, unreadable }: Extract<NodeFile, { kind: "file" }>,
+  former: Journal,
+  next: Journal,
+): Buffer | undefined {
+  if (unreadable === undefined || "absent" in file) return undefined;
+  return containsLeaving(file.bytes, former, next) ? undefined : file.bytes;
 }
 
 /** Whether the journals differ only in what other programs did. */

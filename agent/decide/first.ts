@@ -1,7 +1,7 @@
 /** Decides on a node without a journal. Pure. */
 import { imagesOf } from "#pullsecret/registry/key.ts";
-import { writeDocument, type NodeDocument } from "../delivery/config-json/document.ts";
-import { documentIn } from "../delivery/config-json/overlay.ts";
+import { type NodeDocument, writeDocument } from "../delivery/config-json/document.ts";
+import { documentIn, learn } from "../delivery/config-json/overlay.ts";
 import { answered, emptyAnswer } from "../delivery/provider/places.ts";
 import type { Facts } from "../facts/facts.ts";
 import { contentFor } from "../facts/order.ts";
@@ -39,6 +39,9 @@ export function firstContact(facts: Facts): Answer {
   if (file.kind === "refused")
     return (isGone && emptied(facts)) || refuse(codes.unsafe, soon, file.why);
   if (!isSettled(facts, { absent: true })) return wait(codes.unreadable, 500, file.unreadable);
+  const { theirs } = facts;
+  if (file.unreadable !== undefined && theirs !== undefined && "bytes" in file.file)
+    return putBack({ bytes: theirs, mode: file.file.mode }, file.identity);
   const left = leftBehind(facts, file.file);
   if (left !== undefined) return record(codes.foundOurs, left, undefined);
   if (isGone) return withdrawn(facts);
@@ -48,6 +51,16 @@ export function firstContact(facts: Facts): Answer {
   if (typeof facts.order !== "string" || contents.kind !== "contents")
     return whyNoContent(facts) ?? wait(codes.otherRevision, soon);
   return preflight(facts) ?? record(codes.fit, first, undefined);
+}
+
+/**
+ * Puts the last readable entries back. The unreadable bytes are not kept, because nobody knows
+ * which credentials of ours they contain.
+ */
+function putBack(theirs: File, expected: string): Step {
+  const journal = firstJournal(theirs);
+  const commit = { journal, former: undefined, file: theirs, expected, unreadable: undefined };
+  return atOnce({ action: "commit", code: codes.toBeWritten, commit });
 }
 
 /**
@@ -72,21 +85,32 @@ function leftBehind(facts: Facts, file: File): Resting | undefined {
   ];
   if (entries.length === 0) return undefined;
   const others = new Map(auths.filter(([key, value]) => !isOurs(key, value)));
-  const theirs =
+  const visible =
     found.length === 0 || document === undefined
       ? file
       : withoutOurs(file, { ...document, auths: others });
   // A restart might have been due.
-  const content = { ...noContent, entries: placesOf(entries, found) };
-  return { ...firstJournal(theirs, content), written: facts.time };
+  const content = { ...noContent, entries: placesOf(entries, found, others) };
+  // The file of a lost journal also has what ours hides.
+  const theirs =
+    facts.theirs === undefined || "absent" in file
+      ? visible
+      : learn({ bytes: facts.theirs, mode: file.mode }, content, file, isOurs);
+  return { ...firstJournal(theirs), content, written: facts.time };
 }
 
 /** Entries that only the answer has stay there, until the next round places them. */
-function placesOf(entries: readonly Entry[], found: readonly Entry[]): Entry[] {
-  const images = new Set(found.map(({ key }) => imagesOf(key)));
-  return entries.map((entry) =>
-    images.has(imagesOf(entry.key)) ? entry : { ...entry, place: "beside" },
-  );
+function placesOf(
+  entries: readonly Entry[],
+  found: readonly Entry[],
+  others: ReadonlyMap<string, unknown>,
+): Entry[] {
+  const ours = new Set(found.map(({ key }) => imagesOf(key)));
+  const theirs = new Set(Array.from(others.keys(), imagesOf));
+  return entries.map((entry) => {
+    const images = imagesOf(entry.key);
+    return ours.has(images) ? entry : { ...entry, place: theirs.has(images) ? "beside" : "answer" };
+  });
 }
 
 function withoutOurs(file: File, document: NodeDocument): File {

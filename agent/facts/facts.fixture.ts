@@ -162,6 +162,7 @@ export function facts(change: FactsChange): Facts {
         : ((journal as Facts["journal"] | undefined) ?? { kind: "none" }),
     vanished: false,
     leftovers: false,
+    theirs: undefined,
     file: fileWith(plain === undefined ? theirs : overlay(plain.theirs, plain.content)),
     unchangedFor: 5000,
     installed: { answer: undefined, identity: "absent", rows: [], asked: false },

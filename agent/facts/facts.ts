@@ -63,6 +63,8 @@ export type Facts = Readonly<{
   vanished: boolean;
   /** Our folder exists without a journal. */
   leftovers: boolean;
+  /** Without a journal: the other programs' bytes that a lost journal has left. */
+  theirs: Buffer | undefined;
   file: NodeFile;
   /** For how many milliseconds this process has seen the same bytes of config.json. */
   unchangedFor: number;

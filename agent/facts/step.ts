@@ -39,7 +39,7 @@ export type Step = StepReason &
       }>
     /** Writes only the journal, for example when a phase is complete. */
     | Readonly<{ action: "record"; journal: Journal; former: Journal | undefined }>
-    /** Moves the unreadable journal out of the way. */
+    /** Removes the unreadable journal. */
     | Readonly<{ action: "set aside" }>
     /** Removes our folder. Nothing of ours is left on the node. */
     | Readonly<{ action: "leave" }>

@@ -14,6 +14,12 @@ export const lockPrefix = "lock-";
 
 export const journalName = basename(nodeFiles.journal);
 
+/**
+ * The most bytes of a file that we read here. A journal with two contents of 1 MiB each has 4.4 MB,
+ * because values are JSON text in JSON.
+ */
+export const mostBytes = 8 * 1024 * 1024;
+
 /** Creates our folder durably, with mode 0700. A folder with a journal is already durable. */
 export async function makeFolder(folder: string): Promise<void> {
   makeDirectory(folder);

@@ -126,9 +126,3 @@ export function resting({ theirs, content, written }: Journal, failed: string): 
 export function isNothing({ entries, rest }: Content): boolean {
   return entries.length + rest.length === 0;
 }
-
-/** Whether a value of `journal` is not in `next`. Copies of the file that we keep might have it. */
-export function dropsValues(journal: Journal | undefined, next: Journal | undefined): boolean {
-  const staying = new Set(next?.content.entries.map(({ key, raw }) => `${key} ${raw}`));
-  return journal?.content.entries.some(({ key, raw }) => !staying.has(`${key} ${raw}`)) === true;
-}

@@ -7,6 +7,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  truncateSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -14,11 +15,11 @@ import test, { type TestContext } from "node:test";
 import { watching } from "#test/agent/effects.ts";
 import { temporary } from "#test/temporary.ts";
 import { overlay } from "../delivery/config-json/overlay.ts";
-import { before, idle, restarting } from "../facts/facts.fixture.ts";
+import { before, contentWith, entry, idle, restarting } from "../facts/facts.fixture.ts";
 import { FileChanged, identify } from "../files/atomic-write.ts";
 import { needsMounts, printedAfter } from "../files/needs.fixture.ts";
 import { type File, firstJournal, type Journal, writeJournal } from "./journal.ts";
-import { commit, readStore, saveJournal, setAside, settleStore } from "./store.ts";
+import { commit, readStore, readTheirs, saveJournal, setAside, settleStore } from "./store.ts";
 
 function place(t: TestContext) {
   const root = temporary(t);
@@ -34,6 +35,8 @@ function place(t: TestContext) {
 const textOf = (file: File) => ("absent" in file ? undefined : file.bytes.toString());
 const fileAt = (path: string) => (existsSync(path) ? readFileSync(path, "utf8") : undefined);
 const names = (folder: string) => readdirSync(folder).toSorted();
+const unreadableIn = (folder: string) =>
+  names(folder).filter((name) => name.startsWith("unreadable-"));
 const theirsOf = (journal: Journal) => writeJournal(journal).theirs?.name ?? "";
 
 test("keeps others' bytes beside the journal, mode 0600, as long as the journal names them", async (t) => {
@@ -64,6 +67,13 @@ test("finds no journal in a missing or empty folder, and a corrupt one without o
   await saveJournal(folder, idle, undefined);
   rmSync(join(folder, theirsOf(idle)));
   assert.equal((await readStore(folder)).kind, "corrupt");
+});
+
+test("calls a journal corrupt that does not fit into the memory", async (t) => {
+  const { folder } = place(t);
+  await saveJournal(folder, idle, undefined);
+  truncateSync(join(folder, "journal.json"), 8 * 1024 * 1024 + 1);
+  assert.deepEqual(await readStore(folder), { kind: "corrupt", why: "more than 8 MiB" });
 });
 
 test("changes journal and file together", async (t) => {
@@ -127,12 +137,16 @@ async function killedAt(number: number, run: () => Promise<void>): Promise<numbe
   return count;
 }
 
+/** Unreadable bytes with the credential of `before`, and without. */
+const [broken, harmless] = [Buffer.from('{"auth":"dTpvbGQ=",}'), Buffer.from("{")];
+
 for (const next of [restarting, absent] as const)
   test(`describes the file in place after a kill at any instant, and keeps no copy of what has left (${next.phase})`, async (t) => {
     const seen = new Set<string>();
     for (let number = 1, last = 2; number <= last; number += 1) {
       const { folder, target, put } = place(t);
-      await put(before, undefined, Buffer.from("{"));
+      await put(before, undefined, broken);
+      await put(before, before, harmless);
       last = (await killedAt(number, () => put(next, before))) + 1;
       if (number === last) break;
       await settleStore(target, folder);
@@ -140,9 +154,11 @@ for (const next of [restarting, absent] as const)
       assert.ok(reading.kind === "journal");
       const { theirs, content } = reading.journal;
       assert.equal(fileAt(target), textOf(overlay(theirs, content)), `at ${number}`);
-      const isFormer = content.revision === before.content.revision;
+      const copies = new Set(unreadableIn(folder).map((name) => fileAt(join(folder, name))));
+      const hasLeft = content.entries.length === 0;
+      assert.deepEqual(copies, new Set(hasLeft ? ["{"] : ["{", String(broken)]));
       assert.deepEqual(
-        names(folder).filter((name) => !isFormer || !name.startsWith("unreadable")),
+        names(folder).filter((name) => !name.startsWith("unreadable")),
         ["journal.json", theirsOf(reading.journal)].filter(Boolean).toSorted(),
       );
       seen.add(reading.journal.phase + content.revision);
@@ -171,29 +187,50 @@ test("changes nothing if another program wrote the file meanwhile", async (t) =>
   assert.deepEqual(names(folder), ["journal.json", theirsOf(before)].toSorted());
 });
 
-const unreadableIn = (folder: string) =>
-  names(folder).filter((name) => name.startsWith("unreadable-"));
-
-test("keeps the last three unreadable files, mode 0600, until a value of ours leaves", async (t) => {
-  const { folder, put } = place(t);
-  for (const text of ["1", "2", "3", "4"]) {
+test("keeps the last three unreadable files, mode 0600, until a credential in them leaves", async (t) => {
+  const { folder, target, put } = place(t);
+  const texts = () => unreadableIn(folder).map((name) => readFileSync(join(folder, name), "utf8"));
+  await put(idle, undefined);
+  for (const text of ["1", "2", "3", '"dTpw'] as const) {
     await put(idle, idle, Buffer.from(text));
     for (const name of unreadableIn(folder))
       assert.equal(statSync(join(folder, name)).mode & 0o777, 0o600);
   }
-  const texts = unreadableIn(folder).map((name) => readFileSync(join(folder, name), "utf8"));
-  assert.deepEqual(texts.toSorted(), ["2", "3", "4"]);
-  await put(before, before);
-  assert.equal(unreadableIn(folder).length, 3);
-  await put(before, idle);
+  assert.deepEqual(texts().toSorted(), ['"dTpw', "2", "3"]);
+  const other = { ...idle, content: contentWith(8, entry("a.io", "q")) };
+  const stale = { journal: other, former: idle, file: idle.theirs, unreadable: undefined };
+  await assert.rejects(commit(target, folder, { ...stale, expected: "another" }), FileChanged);
+  assert.equal(texts().length, 3, "a commit that fails drops nothing");
+  await put(other, idle);
+  assert.deepEqual(texts().toSorted(), ["2", "3"]);
+});
+
+test("drops the copies of what leaves with a record, and all copies after a loss of the journal", async (t) => {
+  const { folder } = place(t);
+  await saveJournal(folder, idle, undefined);
+  writeFileSync(join(folder, "unreadable-1"), '"dTpvbGQ=');
+  writeFileSync(join(folder, "unreadable-2"), "{");
+  await saveJournal(folder, restarting, idle);
+  assert.equal(unreadableIn(folder).length, 2);
+  await saveJournal(folder, idle, restarting);
+  assert.deepEqual(unreadableIn(folder), ["unreadable-2"]);
+  await saveJournal(folder, idle, undefined);
   assert.deepEqual(unreadableIn(folder), []);
 });
 
-test("moves an unreadable journal out of the way", async (t) => {
-  const { folder } = place(t);
-  mkdirSync(folder);
+test("removes an unreadable journal, and keeps the other programs' bytes beside it for a new one", async (t) => {
+  const { folder, target } = place(t);
+  await saveJournal(folder, idle, undefined);
   writeFileSync(join(folder, "journal.json"), "{");
-  await setAside(folder);
+  await settleStore(target, folder);
+  setAside(folder);
+  await settleStore(target, folder);
   assert.deepEqual(await readStore(folder), { kind: "none" });
-  assert.equal(readFileSync(join(folder, unreadableIn(folder)[0] ?? ""), "utf8"), "{");
+  assert.deepEqual(names(folder), [theirsOf(idle)]);
+  assert.deepEqual(readTheirs(folder), "bytes" in idle.theirs ? idle.theirs.bytes : undefined);
+  writeFileSync(join(folder, "theirs-x"), "incomplete");
+  assert.notEqual(readTheirs(folder), undefined);
+  const name = theirsOf(firstJournal({ bytes: harmless, mode: 0o600 }));
+  writeFileSync(join(folder, name), harmless);
+  assert.equal(readTheirs(folder), undefined, "nobody knows which of two counts");
 });

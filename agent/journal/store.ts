@@ -3,17 +3,16 @@
  * journal and config.json change together: the rename of config.json is the commit. So the journal
  * always describes the config.json that is in place.
  */
-import { existsSync, readdirSync, renameSync, statSync } from "node:fs";
+import { existsSync, readdirSync, renameSync, statSync, unlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { discard, journalName, makeFolder, sweep } from "./folder.ts";
+import { copiesIn, dropCopies, keepCopy } from "./copies.ts";
+import { discard, journalName, makeFolder, mostBytes, sweep } from "./folder.ts";
 import {
   digestOf,
-  dropsValues,
   type File,
   type Journal,
   type JournalReading,
   theirsPrefix,
-  unreadablePrefix,
   writeJournal,
 } from "./journal.ts";
 import {
@@ -26,25 +25,34 @@ import {
   sync,
   tidy,
 } from "../files/atomic-write.ts";
-import { hasCode } from "../files/errno.ts";
+import { hasCode, ignoring } from "../files/errno.ts";
 import { readRegular } from "../files/own-file.ts";
-
-/** The most bytes that we read: values as JSON text in JSON, for two contents of 1 MiB each. */
-const mostBytes = 32 * 1024 * 1024;
-/** How many unreadable files we keep. */
-const mostUnreadable = 3;
 
 /** The journal of a commit. A journal that is saved alone is staged under another name. */
 const stagedJournal = stagedName("commit");
 
-export async function readStore(folder: string): Promise<JournalReading> {
-  const file = join(folder, journalName);
+/** `name`: of the file with the journal. */
+export async function readStore(folder: string, name = journalName): Promise<JournalReading> {
+  const file = join(folder, name);
   if (statSync(file, { throwIfNoEntry: false }) === undefined) return { kind: "none" };
   const read = readRegular(file, mostBytes, "follow");
-  if ("large" in read) return { kind: "corrupt", why: "more than 32 MiB" };
+  if ("large" in read) return { kind: "corrupt", why: "more than 8 MiB" };
   if ("irregular" in read) return { kind: "corrupt", why: "not a regular file" };
   const { readJournal } = await import("./read.ts");
-  return readJournal(read.bytes, (name) => open(join(folder, name)));
+  return readJournal(read.bytes, (other) => open(join(folder, other)));
+}
+
+/**
+ * The other programs' bytes that a lost journal has left: those of the only such file that is
+ * complete.
+ */
+export function readTheirs(folder: string): Buffer | undefined {
+  const names = ignoring("ENOENT", () => readdirSync(folder)) ?? [];
+  const complete = names.flatMap((name) => {
+    const bytes = name.startsWith(theirsPrefix) ? open(join(folder, name)) : undefined;
+    return bytes !== undefined && name === theirsPrefix + digestOf(bytes) ? [bytes] : [];
+  });
+  return complete.length === 1 ? complete[0] : undefined;
 }
 
 /** Resolves once the journal is durable. `former`: the journal that it replaces. */
@@ -54,7 +62,8 @@ export async function saveJournal(
   former: Journal | undefined,
 ): Promise<void> {
   await makeFolder(folder);
-  if (dropsValues(former, journal)) dropUnreadable(folder);
+  // First, because a killed agent's successor does not know what the former journal had.
+  await dropCopies(folder, former, journal);
   const bytes = await prepare(folder, journal);
   await replace({ target: join(folder, journalName), folder, bytes, mode: 0o600 });
   tidyStore(folder);
@@ -85,9 +94,8 @@ export async function commit(
   { journal, former, file, expected, unreadable }: Commit,
 ): Promise<void> {
   await makeFolder(folder);
-  // First, because a killed agent's successor no longer knows which values have left.
-  if (dropsValues(former, journal)) dropUnreadable(folder);
-  else if (unreadable !== undefined) await keepUnreadable(folder, unreadable);
+  if (former === undefined) await dropCopies(folder, former, journal);
+  if (unreadable !== undefined) await keepCopy(folder, unreadable);
   const bytes = await prepare(folder, journal);
   const paths = pathsIn(folder, target);
   try {
@@ -131,10 +139,20 @@ async function finish(
 ): Promise<void> {
   await sync(dirname(target));
   if (existsSync(removed)) await sync(folder);
+  await dropLeft(folder);
   renameSync(journal, join(folder, journalName));
   discard(removed);
   discard(removing);
   await sync(folder);
+}
+
+/** Drops the copies of what leaves with a commit that happened. The first one has no former. */
+async function dropLeft(folder: string): Promise<void> {
+  if (copiesIn(folder).length === 0) return;
+  const former = await readStore(folder);
+  const next = await readStore(folder, stagedJournal);
+  if (former.kind === "none" || next.kind !== "journal") return;
+  await dropCopies(folder, former.kind === "journal" ? former.journal : undefined, next.journal);
 }
 
 /** Drops a commit that did not happen. A staged journal must not outlast the staged file. */
@@ -157,31 +175,13 @@ export async function settleStore(target: string, folder: string): Promise<void>
     else await drop(folder, paths);
   }
   sweep(folder);
-  tidyStore(folder);
+  // Without a readable journal, the other programs' bytes are all that is left of it.
+  if ((await readStore(folder)).kind === "journal") tidyStore(folder);
 }
 
-/** Moves an unreadable journal out of the way, to the other files that nobody could read. */
-export async function setAside(folder: string): Promise<void> {
-  const file = join(folder, journalName);
-  const read = readRegular(file, mostBytes, "follow");
-  if ("bytes" in read) await keepUnreadable(folder, read.bytes);
-  discard(file);
-}
-
-/** Keeps the bytes that nobody could read, the last three. They can contain credentials. */
-async function keepUnreadable(folder: string, bytes: Buffer): Promise<void> {
-  const name = unreadablePrefix + digestOf(bytes).slice(0, 16);
-  await replace({ target: join(folder, name), folder, bytes, mode: 0o600 });
-  const byAge = unreadableIn(folder)
-    .map((path) => ({ path, at: statSync(path).mtimeMs }))
-    .toSorted((first, other) => other.at - first.at);
-  for (const { path } of byAge.slice(mostUnreadable)) discard(path);
-}
-
-function unreadableIn(folder: string): string[] {
-  return readdirSync(folder)
-    .filter((name) => name.startsWith(unreadablePrefix))
-    .map((name) => join(folder, name));
+/** Removes an unreadable journal. The other programs' bytes beside it stay for a new journal. */
+export function setAside(folder: string): void {
+  unlinkSync(join(folder, journalName));
 }
 
 /**
@@ -193,11 +193,6 @@ async function prepare(folder: string, journal: Journal): Promise<Buffer> {
   if (theirs !== undefined && !mentions(open(join(folder, journalName)), theirs.name))
     await replace({ target: join(folder, theirs.name), folder, bytes: theirs.bytes, mode: 0o600 });
   return bytes;
-}
-
-/** A value of ours leaves, which the unreadable files might contain. */
-function dropUnreadable(folder: string): void {
-  sweep(folder, (name) => name.startsWith(unreadablePrefix));
 }
 
 function tidyStore(folder: string): void {

@@ -94,8 +94,8 @@ export const catalogue = {
   ],
   journalUnreadable: [
     "GPS223",
-    "the journal is unreadable, so the entries that ours replaced are unknown",
-    "kept in global-pull-secret/ until a credential leaves; entries with our credentials count as ours",
+    "the journal is unreadable, so it is unknown what is ours",
+    "removed; entries with our credentials count as ours",
   ],
   withdrawn: [
     "GPS224",

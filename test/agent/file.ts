@@ -83,6 +83,11 @@ export function areSame(parts: Parts, other: Parts): boolean {
   return textOf(parts.auths) === textOf(other.auths) && textOf(parts.rest) === textOf(other.rest);
 }
 
+/** The words in bytes that need not be a document. */
+export function wordsIn(bytes: string): string[] {
+  return Array.from(bytes.matchAll(/"auth":\s*"([\w+/=]+)"/g), ([, auth]) => wordOf({ auth }));
+}
+
 /** Whether the bytes contain the credential. */
 export function contains(bytes: string, word: string): boolean {
   const auth = authOf(word);

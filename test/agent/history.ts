@@ -218,6 +218,7 @@ export class History {
     const { node } = this;
     const oracle = this.#oracle;
     const isRunning = this.#random.once(2) && node.isRunning;
+    let what = this.#random.pick(["the folder", "the journal", "others' bytes"] as const);
     if (!isRunning) {
       await this.#settle();
       if (node.config === undefined || partsOf(node.config) === undefined) return;
@@ -233,9 +234,10 @@ export class History {
       }
       node.stopAgent();
       this.#orders += 1;
-      oracle.forget();
+      // What an entry of the original hides is lost with the journal.
+      if (what === "the journal" && oracle.hasOriginal) what = "the folder";
+      oracle.forget(what === "the journal");
     }
-    const what = this.#random.pick(["the folder", "the journal", "others' bytes"] as const);
     node.lose(what);
     node.say(`somebody damages or deletes ${what}, agent ${isRunning ? "running" : "stopped"}`);
     node.kill = 0;

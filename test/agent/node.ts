@@ -33,9 +33,11 @@ import {
   type Entries,
   isBad,
   isDeadly,
+  isOurs,
   none,
   type NodeFile,
   partsOf,
+  wordsIn,
 } from "./file.ts";
 import { Kubelet } from "./kubelet.ts";
 import { law } from "./laws.ts";
@@ -301,7 +303,25 @@ export class Node implements Disposable {
       this.#isKilled = true;
       throw new Killed();
     }
+    this.#checkFolder();
     if (isPut) this.#checkPut(from);
+  }
+
+  /** The laws of our folder, before each change that the agent makes. */
+  #checkFolder(): void {
+    if (!this.hasFolder) return;
+    const names = readdirSync(this.#folder);
+    // What becomes config.json has its mode.
+    for (const name of names.filter((other) => !other.startsWith("config.json"))) {
+      const { mode } = lstatSync(join(this.#folder, name));
+      law((mode & 0o777) === 0o600, `${name} in our folder has mode ${mode.toString(8)}`);
+    }
+    // During a commit, two journals count.
+    if (this.journal === undefined || names.includes("commit.staged")) return;
+    const recorded = readFileSync(join(this.directory, nodeFiles.journal), "utf8");
+    for (const name of names.filter((other) => other.startsWith("unreadable-")))
+      for (const word of wordsIn(readFileSync(join(this.#folder, name), "utf8")))
+        law(!isOurs(word) || contains(recorded, word), `${name} has ${word}, which has left`);
   }
 
   #isKilledBefore(isPut: boolean): boolean {

@@ -260,17 +260,33 @@ export class Oracle {
     node.say("somebody damages the file");
   }
 
-  /** The folder was lost while no agent ran: what the journal knew about others is lost, too. */
-  forget(): void {
-    const { config } = this.#node;
+  /** An entry of the original is in force. It cannot be told from an entry of the others. */
+  get hasOriginal(): boolean {
+    const before = auths(this.file);
+    const others = [...auths(this.#node.config)].filter(([, word]) => !isOurs(word));
+    return others.some(([key, word]) => before.get(key) !== word);
+  }
+
+  /**
+   * The folder was lost while no agent ran: what the journal knew about others is lost, too. If
+   * only the journal was lost, their bytes are still there, but not their mode.
+   */
+  forget(isOnlyJournal: boolean): void {
+    const { config, mode, answered } = this.#node;
+    const others = [...auths(config)].filter(([, word]) => !isOurs(word));
+    const isAnswering = mode === "CredentialProvider" && answered.size > 0;
+    const isOver = others.length < auths(config).size || isAnswering;
+    if (isOnlyJournal && isOver && config !== undefined && this.file !== undefined) {
+      this.file = { ...this.file, mode: config.mode };
+      return;
+    }
     this.isExact = false;
-    const theirs = [...auths(config)].filter(([, word]) => !isOurs(word));
     const rest = partsOf(this.file)?.rest ?? none;
-    const isNone = theirs.length + rest.size === 0 && [...auths(config).values()].some(isOurs);
+    const isNone = others.length + rest.size === 0 && others.length < auths(config).size;
     if (isNone) this.file = undefined;
     else
       this.file = {
-        bytes: bytesOf({ auths: new Map(theirs), rest }, false),
+        bytes: bytesOf({ auths: new Map(others), rest }, false),
         mode: config?.mode ?? 0o600,
       };
   }

@@ -70,7 +70,7 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
   ],
   GPS222: [untouched, "Deploy that version again, withdraw, and then change the version."],
   GPS223: [
-    "The agent keeps the file as `global-pull-secret/unreadable-…` until a credential leaves. Entries with a credential that we publish, or ever published, count as ours.",
+    "The agent removes the journal and all kept copies of `config.json`. Entries with a credential that we publish, or ever published, count as ours. The entries that ours replaced are still in `global-pull-secret/theirs-…`, unless this file is damaged, too.",
     "Check the disk of the node. Add entries that ours had replaced, if they are needed after a withdrawal.",
   ],
   GPS224: ["The agent has removed our entries and its folder.", none],
@@ -138,7 +138,7 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
   ],
   GPS268: ["The agent keeps the change, also when our entries leave.", none],
   GPS269: [
-    "The agent keeps the bytes as `global-pull-secret/unreadable-…` beside the file: the last three, until a credential of ours leaves. It writes the last readable entries of all programs back.",
+    "The agent keeps the bytes as `global-pull-secret/unreadable-…` beside the file: the last three, until a credential in them leaves. Bytes with a credential that leaves at once are not kept. It writes the last readable entries of all programs back.",
     "Compare the kept bytes with `config.json`, and add what is missing.",
   ],
   GPS270: [

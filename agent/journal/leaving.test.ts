@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { before, contentWith, entry, idle, restarting } from "../facts/facts.fixture.ts";
+import { type Journal, noContent } from "./journal.ts";
+import { containsLeaving } from "./leaving.ts";
+
+const nothing: Journal = { ...idle, content: noContent };
+const plain: Journal = {
+  ...idle,
+  content: contentWith(7, {
+    ...entry("a.io", "p"),
+    raw: '{"username":"robot","password":"s3cret","identitytoken":"t0ken"}',
+  }),
+};
+
+const rows: readonly (readonly [
+  name: string,
+  bytes: string,
+  former: Journal,
+  next: Journal,
+  expected: boolean,
+])[] = [
+  ["the auth text", '{"auths":{"x":{"auth":"dTpvbGQ=",', before, nothing, true],
+  ["an escaped auth text", String.raw`{"auth":"dTpvbGQ\u003d"`, before, nothing, true],
+  ["the password", '{"password":"old"', before, nothing, true],
+  ["an identity token", '{"identitytoken":"t0ken', plain, nothing, true],
+  ["only the name of the user", '{"username":"robot"', plain, nothing, false],
+  ["another credential", '{"auth":"dTpvdGhlcg=="', before, nothing, false],
+  ["a credential that stays", '{"auth":"dTpvbGQ="', before, before, false],
+  ["a credential that a rollback would need", '{"auth":"dTpvbGQ="', before, restarting, false],
+  ["a credential that no rollback needs any more", '{"auth":"dTpvbGQ="', restarting, idle, true],
+];
+for (const [name, bytes, former, next, expected] of rows)
+  test(`${expected ? "finds" : "does not count"} in unreadable bytes: ${name}`, () => {
+    assert.equal(containsLeaving(Buffer.from(bytes), former, next), expected);
+  });

@@ -49,7 +49,7 @@ export class Kubelet {
   pass(milliseconds: number): void {
     const end = this.now + milliseconds;
     while (this.now < end) {
-      const next = this.#nextEvent();
+      const next = this.nextEvent;
       this.now = Math.min(end, Math.max(next, this.now));
       if (this.state === "starting" && this.now >= this.#activeAt) this.state = "alive";
       if (this.now >= next) this.#happen();
@@ -57,7 +57,8 @@ export class Kubelet {
     if (this.works) this.leaseRenewed = this.now;
   }
 
-  #nextEvent(): number {
+  /** When the process dies, or systemd starts it again. */
+  get nextEvent(): number {
     if (this.state === "auto-restart") return this.#autoAt;
     return this.state === "dead" ? Number.POSITIVE_INFINITY : this.#diesAt;
   }

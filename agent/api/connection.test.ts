@@ -128,3 +128,17 @@ test("reports nothing if requests failed before and after a watch that was quiet
   await until(() => pauses.length > length + 4);
   assert.deepEqual(troubles, []);
 });
+
+test("reads no token and no ca.crt of more than 256 KiB", async (t) => {
+  const { server, open, clock, troubles, pauses } = await setUp(t);
+  const authority = join(server.credentials, "ca.crt");
+  const right = readFileSync(authority, "utf8");
+  writeFileSync(authority, right + "\n".repeat(256 * 1024));
+  open();
+  await until(() => pauses.length > 1);
+  clock.now = 60_000;
+  await until(() => troubles.length > 0);
+  assert.equal(server.requests.length, 0);
+  writeFileSync(authority, right);
+  await until(() => server.watched() === 2);
+});

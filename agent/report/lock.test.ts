@@ -1,13 +1,16 @@
 /** The node's lock with real sockets. In lock.slow.test.ts, processes die at any moment. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { temporary } from "#test/temporary.ts";
 import { until } from "#test/cluster/await.ts";
 import { seeded } from "#test/random.ts";
+import { hasCode } from "../files/errno.ts";
 import { Lock } from "./lock.ts";
 
 function place(t: TestContext): string {
@@ -94,4 +97,27 @@ test("acquires the lock although sockets of dead agents are left over", async (t
   const names = readdirSync(folder).filter((name) => !/^lock-[0-9a-f]{16}$/.test(name));
   assert.deepEqual(names.toSorted(), ["journal.json", "lock-4"]);
   lock.release();
+});
+
+test("leaves the lock to a frozen agent, also if its socket accepts no more connections", async (t) => {
+  const folder = place(t);
+  mkdirSync(folder);
+  const path = `${folder}/lock-1`;
+  const listening = `require("net").createServer().listen({ path: ${JSON.stringify(path)}, backlog: 1 })`;
+  const frozen = spawn(process.execPath, ["-e", listening]);
+  t.after(() => frozen.kill("SIGKILL"));
+  await until("it has the lock", () => existsSync(path), { every: 5 });
+  frozen.kill("SIGSTOP");
+  const isFull = async () => {
+    const socket = connect(path);
+    t.after(() => socket.destroy());
+    const error = await once(socket, "connect").then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
+    return hasCode(error, "EAGAIN");
+  };
+  await until("its queue is full", isFull, { every: 5 });
+  assert.equal(await new Lock(folder).acquire(), false);
+  assert.deepEqual(readdirSync(folder), ["lock-1"]);
 });

@@ -1,0 +1,41 @@
+/** On a real file system, in a temporary directory. */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import test from "node:test";
+import { temporary } from "#test/temporary.ts";
+import { readOwn, readRegular } from "./own-file.ts";
+
+test("reads a file up to the limit, and no byte of a larger file", (t) => {
+  const file = join(temporary(t), "file");
+  writeFileSync(file, "1234");
+  assert.deepEqual(readRegular(file, 4, "refuse"), { bytes: Buffer.from("1234") });
+  assert.deepEqual(readRegular(file, 3, "refuse"), { large: 4 });
+  assert.equal(readOwn(file, 3).kind, "refused");
+});
+
+test("does not wait for a FIFO, and reads no directory", { timeout: 10_000 }, (t) => {
+  const root = temporary(t);
+  const [fifo, directory] = [join(root, "fifo"), join(root, "directory")];
+  assert.equal(spawnSync("mkfifo", [fifo]).status, 0);
+  mkdirSync(directory);
+  const program = `
+    import { readRegular } from ${JSON.stringify(import.meta.resolve("./own-file.ts"))};
+    process.stdout.write(JSON.stringify(readRegular(${JSON.stringify(fifo)}, 4, "refuse")));`;
+  // In a process of its own, because a blocking open would stop this one.
+  const args = ["--input-type=module", "-e", program];
+  const { stdout } = spawnSync(process.execPath, args, { encoding: "utf8", timeout: 5000 });
+  assert.equal(stdout, '{"irregular":true}');
+  assert.deepEqual(readRegular(directory, 4, "refuse"), { irregular: true });
+});
+
+test("follows a link only if it may", (t) => {
+  const root = temporary(t);
+  const [file, link] = [join(root, "file"), join(root, "link")];
+  writeFileSync(file, "1");
+  symlinkSync(file, link);
+  assert.deepEqual(readRegular(link, 4, "follow"), { bytes: Buffer.from("1") });
+  assert.throws(() => readRegular(link, 4, "refuse"), { code: "ELOOP" });
+  assert.equal(readOwn(link, 4).kind, "refused");
+});

@@ -9,12 +9,12 @@ import type { KubernetesObject } from "@kubernetes/client-node";
 import { secretType, withdrawNowAnnotation } from "#contract/names.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { collections, owned } from "#kube/client/paths.ts";
-import { contentDigest, readPublished } from "./objects/global-secret.ts";
+import { contentDigest, type Published, readPublished } from "./objects/global-secret.ts";
 import type { Outcome } from "./status/outcome.ts";
 import { noRequests } from "./policy/policy-in-force.ts";
 import { policyWith } from "./policy/policy.fixture.ts";
-import type { ExtraSource, ManagementState } from "./policy/policy.ts";
-import { ranked, extraInput } from "./sources/input.ts";
+import type { ExtraSource, ManagementState, WithdrawalPolicy } from "./policy/policy.ts";
+import { ranked, extraInput, type Withdrawal } from "./sources/input.ts";
 import { reconcile } from "./reconcile.ts";
 import type { Reconciler } from "./assembly.ts";
 import { Admitted } from "#kube/apply/admission.ts";
@@ -84,14 +84,14 @@ const showing = <T>(items: ReadonlyMap<string, T>) => ({
   wrote: () => {},
 });
 
-function start(graceSeconds: number) {
+function start(graceSeconds: number, onDelete: WithdrawalPolicy["onDelete"] = "Withdraw") {
   const { objects, cluster, put } = inMemory();
   const nodes = new Map<string, NodeMetadata>();
   const nodeObjects = new Map<string, NodeObject>();
   let seconds = 0;
   let declared: readonly ExtraSource[] = [];
   let managementState: ManagementState = "Managed";
-  let withdrawsAt: Date | undefined;
+  let withdraws: Withdrawal | undefined;
   let stage: Outcome["stage"];
   const reconciler = {
     cluster,
@@ -108,7 +108,7 @@ function start(graceSeconds: number) {
         }),
     },
     policy: {
-      ...policyWith({ maxUnavailable: "100%" }, { graceSeconds }),
+      ...policyWith({ maxUnavailable: "100%" }, { graceSeconds, onDelete }),
       get sources() {
         return declared;
       },
@@ -122,7 +122,7 @@ function start(graceSeconds: number) {
     },
     publish({ verdict, stage: newStage }: Outcome) {
       stage = newStage;
-      if (verdict !== undefined) ({ withdrawsAt } = verdict);
+      if (verdict !== undefined) ({ withdraws } = verdict);
     },
     get agent() {
       return { ...agentFixture, probationSeconds: 3 };
@@ -168,7 +168,7 @@ function start(graceSeconds: number) {
     },
     manage: (state: ManagementState) => (managementState = state),
     /** When a withdrawal begins, according to the report. */
-    reported: () => withdrawsAt?.getTime(),
+    reported: () => withdraws?.begins?.getTime(),
     stage: () => stage,
     /** The extra sources in the policy, each `name=priority`. The Secret of `a` is `a-pull`. */
     sources: (...lines: readonly string[]) =>
@@ -202,8 +202,8 @@ function start(graceSeconds: number) {
   };
 }
 
-async function deployed(graceSeconds: number) {
-  const on = start(graceSeconds);
+async function deployed(graceSeconds: number, onDelete?: WithdrawalPolicy["onDelete"]) {
+  const on = start(graceSeconds, onDelete);
   on.original(text("orig:1"));
   on.additional(text("add:1"));
   await on.converge();
@@ -233,6 +233,102 @@ test("makes one change when a Secret is created again with other entries", async
   await on.converge();
   assert.equal(on.published()?.document, text("add:2"));
   assert.equal(on.published()?.revision, revision + 1);
+});
+
+/** What a tool writes that has lost its entries. */
+const emptied = ['{"auths":{}}', '{ "auths" : { } , "x": 1 }'];
+
+for (const document of emptied)
+  test(`treats a Secret that is emptied to ${document} like a deleted one`, async () => {
+    const on = await deployed(30);
+    const before = on.published();
+    on.additional(document);
+    assert.equal(await on.converge(), 30);
+    assert.deepEqual(on.published(), before);
+    on.additional(text("add:1"));
+    await on.converge();
+    assert.deepEqual([on.published(), on.state().absentSince.size], [before, 0]);
+    on.additional(document);
+    await on.converge();
+    on.pass(30);
+    await on.converge();
+    assert.deepEqual([...on.objects.keys()], [originalPath, additionalPath]);
+  });
+
+test("deploys nothing for a Secret that was created without entries", async () => {
+  const on = start(30);
+  on.additional('{"auths":{}}');
+  await on.converge();
+  assert.deepEqual(on.remaining(), []);
+});
+
+const many = (registries: readonly string[]) =>
+  JSON.stringify({ auths: Object.fromEntries(registries.map((host) => [host, { auth: "dTpw" }])) });
+
+function registriesOf(published: Published | undefined): string[] {
+  const { auths } = JSON.parse(published?.document ?? "") as { auths: object };
+  return Object.keys(auths).toSorted();
+}
+
+test("keeps what a Secret has lost for the grace period, if it is most of its registries", async () => {
+  const on = await deployed(30);
+  on.additional(many(["a.io", "b.io", "c.io", "d.io"]));
+  await on.converge();
+  const before = on.published();
+  on.additional(many(["https://a.io/v1/", "e.io"]));
+  assert.equal(await on.converge(), 30);
+  assert.deepEqual(on.published(), before);
+  on.pass(30);
+  await on.converge();
+  assert.deepEqual(registriesOf(on.published()), ["a.io", "e.io", "quay.io"]);
+  await on.look();
+  assert.equal(on.state().absentSince.size, 0);
+});
+
+test("drops at once half of the registries, or one", async () => {
+  for (const [had, has] of [
+    [
+      ["a.io", "b.io"],
+      ["a.io", "c.io"],
+    ],
+    [
+      ["a.io", "b.io", "c.io", "d.io"],
+      ["a.io", "b.io"],
+    ],
+    [["a.io"], ["b.io"]],
+  ] as const) {
+    const on = await deployed(30);
+    on.additional(many(had));
+    await on.converge();
+    on.additional(many(has));
+    await on.converge();
+    assert.deepEqual(registriesOf(on.published()), [...has, "quay.io"], had.join());
+  }
+});
+
+test("keeps the credentials of a deleted Secret with onDelete Keep, until someone requests the removal", async () => {
+  const on = await deployed(30, "Keep");
+  const before = on.published();
+  on.withdraw();
+  assert.equal(await on.converge(), undefined);
+  on.pass(1e6);
+  assert.equal(await on.converge(), undefined);
+  assert.deepEqual(on.published(), before);
+  const annotations = { [withdrawNowAnnotation]: "true" };
+  on.put(owned.global, { metadata: { annotations } });
+  await on.converge();
+  assert.deepEqual([...on.objects.keys()], [originalPath]);
+});
+
+test("with onDelete Keep, still drops what a Secret has lost after the grace period", async () => {
+  const on = await deployed(30, "Keep");
+  on.additional(many(["a.io", "b.io", "c.io"]));
+  await on.converge();
+  on.additional(many(["a.io"]));
+  assert.equal(await on.converge(), 30);
+  on.pass(30);
+  await on.converge();
+  assert.deepEqual(registriesOf(on.published()), ["a.io", "quay.io"]);
 });
 
 test("removes everything after the grace period, and keeps no withdrawn credential", async () => {

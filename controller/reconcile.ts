@@ -10,8 +10,12 @@ import {
   samePriorities,
   additionalInput,
   originalInput,
+  type AdditionalInput,
+  type ExtraInput,
   type SourceInput,
+  type Withdrawal,
 } from "./sources/input.ts";
+import { isEmptied } from "./sources/source.ts";
 import { foreignOf, isForeign, observe, ownedOf, type Snapshot } from "./sources/snapshot.ts";
 import { sooner, type Again } from "#runtime/loop.ts";
 import { isEdited, readPublished } from "./objects/global-secret.ts";
@@ -22,7 +26,7 @@ import type { Admitted } from "#kube/apply/admission.ts";
 import { podlessSeconds } from "./status/memory.ts";
 import type { Outcome } from "./status/outcome.ts";
 import { accept, noSourceApplies, type SourcesVerdict } from "./sources/accept.ts";
-import { keptOf, sincesOf, withdrawals, type Withdrawal } from "./withdrawal/grace.ts";
+import { keptOf, sincesOf, withdrawals } from "./withdrawal/grace.ts";
 import { remove, deletesNext, leftBehindIn } from "./withdrawal/remove.ts";
 
 export async function reconcile(reconciler: Reconciler): Promise<Again | undefined> {
@@ -98,7 +102,7 @@ async function run(reconciler: Reconciler, outcome: Outcome): Promise<Again | un
       ...judged.warnings,
     ],
     // A withdrawal that a pause delays has not begun, even if it was due long ago.
-    withdrawsAt: held ? absence?.begins : beginsOf(absence),
+    withdraws: absence === undefined || (absence.due && !held) ? undefined : absence,
   };
   outcome.verdict = verdict;
   return sooner(await serve(reconciler, { outcome, snapshot, verdict, absences }), later);
@@ -202,7 +206,14 @@ function inputsOf(snapshot: Snapshot, { original, policy }: InputContext): reado
   const { additional } = snapshot;
   // A Secret that only waits for a finalizer counts as absent, because its owner has deleted it.
   const secret = additional?.metadata?.deletionTimestamp === undefined ? additional : undefined;
-  return [additionalInput(secret ?? "absent"), ...snapshot.extras, ...(last ? [last] : [])];
+  const inputs = [additionalInput(secret ?? "absent"), ...snapshot.extras];
+  return [...inputs.map(withoutEmptied), ...(last ? [last] : [])];
+}
+
+/** A Secret without entries counts as deleted. A tool that emptied it might restore it soon. */
+function withoutEmptied<I extends AdditionalInput | ExtraInput>(input: I): I {
+  const isEmpty = typeof input.lookup === "object" && isEmptied(input.lookup);
+  return isEmpty ? { ...input, lookup: "absent" } : input;
 }
 
 const knownOf = ({ global, state }: Snapshot) => ({
@@ -244,15 +255,13 @@ async function forgetCredentials(
   };
 }
 
-/** When the withdrawal begins. Undefined if the source exists or is already withdrawn. */
-const beginsOf = (absence: Withdrawal | undefined) =>
-  absence?.due === false ? absence.begins : undefined;
-
 function nextGraceEnd(
   absences: ReadonlyMap<string, Withdrawal>,
   { now }: Reconciler,
 ): Again | undefined {
-  const ends = [...absences.values()].flatMap((absence) => beginsOf(absence)?.getTime() ?? []);
+  const ends = [...absences.values()].flatMap(({ due, begins }) =>
+    due || begins === undefined ? [] : [begins.getTime()],
+  );
   if (ends.length === 0) return undefined;
   return { seconds: Math.max(0, (Math.min(...ends) - now().getTime()) / 1000) };
 }

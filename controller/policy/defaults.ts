@@ -16,7 +16,7 @@ export const defaults = {
   sources: [],
   delivery: { mode: "Restart" },
   rollout: { maxUnavailable: "10%", maxFailures: 0, probation: "5s", minInterval: "0s" },
-  withdrawal: { grace: "30s", deadline: "10m", forgetAfter: "24h" },
+  withdrawal: { onDelete: "Withdraw", grace: "30s", deadline: "10m", forgetAfter: "24h" },
 } as const satisfies GlobalPullSecretSpec;
 
 type Standard = GlobalPullSecretSpec & Readonly<{ delivery: Readonly<{ mode: DeliveryMode }> }>;

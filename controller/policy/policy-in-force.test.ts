@@ -41,7 +41,7 @@ test("passes every field of spec to the policy, and adds the installer's protect
     sources: [{ name: "team-a", secretRef: { name: "team-a-pull" } }],
     delivery: { mode: "Reread" },
     rollout: { maxUnavailable: 3, maxFailures: "2%", probation: "1m30s", minInterval: "1h0m0s" },
-    withdrawal: { grace: "0s", deadline: "2h", forgetAfter: "3h" },
+    withdrawal: { onDelete: "Keep", grace: "0s", deadline: "2h", forgetAfter: "3h" },
   } as const;
   const { policy } = inForce(installed, object(spec), undefined);
   assert.deepEqual(policy, {
@@ -55,7 +55,12 @@ test("passes every field of spec to the policy, and adds the installer's protect
       probationSeconds: 90,
       minIntervalSeconds: 3600,
     },
-    withdrawal: { graceSeconds: 0, deadlineSeconds: 7200, forgetAfterSeconds: 10_800 },
+    withdrawal: {
+      onDelete: "Keep",
+      graceSeconds: 0,
+      deadlineSeconds: 7200,
+      forgetAfterSeconds: 10_800,
+    },
     agent: { ...policyWith().agent, delivery: { mode: "Reread" } },
   });
 });

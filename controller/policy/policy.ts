@@ -23,6 +23,8 @@ export type RolloutPolicy = Readonly<{
 }>;
 
 export type WithdrawalPolicy = Readonly<{
+  /** `Keep`: the entries of a deleted Secret stay until an annotation requests their removal. */
+  onDelete: "Withdraw" | "Keep";
   /** Seconds during which a deleted additional Secret can be created again without a withdrawal. */
   graceSeconds: number;
   /** Seconds without progress before a withdrawal is reported. */

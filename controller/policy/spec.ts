@@ -82,6 +82,7 @@ function translated(
       minIntervalSeconds: seconds("rollout.minInterval", rollout.minInterval),
     },
     withdrawal: {
+      onDelete: withdrawal.onDelete ?? "Withdraw",
       graceSeconds: seconds("withdrawal.grace", withdrawal.grace),
       deadlineSeconds: seconds("withdrawal.deadline", withdrawal.deadline),
       forgetAfterSeconds: seconds("withdrawal.forgetAfter", withdrawal.forgetAfter),

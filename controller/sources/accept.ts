@@ -9,7 +9,7 @@ import type { Problem } from "#pullsecret/problems/problems.ts";
 import { suppliersIn, type Published } from "../objects/global-secret.ts";
 import type { RememberedState } from "../objects/state.ts";
 import { choose, type JoinedSources, type SourceReading } from "./choice.ts";
-import type { SourceInput } from "./input.ts";
+import type { SourceInput, Withdrawal } from "./input.ts";
 import { readSource, type Remembered } from "./source.ts";
 import { registriesOf, verdictOf, type RegistryVerdict, type SourceVerdict } from "./verdict.ts";
 
@@ -31,8 +31,8 @@ export type SourcesVerdict = Readonly<{
   registries: readonly RegistryVerdict[];
   /** True if the original could not be read. Its content can nevertheless be valid. */
   unknown: boolean;
-  /** When the entries of the absent additional Secret will be removed. Undefined when it exists. */
-  withdrawsAt: Date | undefined;
+  /** The withdrawal of the additional Secret. Undefined if nothing of it will be removed. */
+  withdraws: Withdrawal | undefined;
   /** Source id → the document to record as the source's last accepted document. */
   accepted: RememberedState["accepted"];
 }>;
@@ -98,7 +98,7 @@ function judged(
     ),
     registries: registriesOf(merged.entries),
     unknown: isUnknown(readings),
-    withdrawsAt: undefined,
+    withdraws: undefined,
     accepted: Object.fromEntries(texts),
   };
 }
@@ -130,7 +130,7 @@ function refused(
     }),
     registries: [],
     unknown: isUnknown(readings),
-    withdrawsAt: undefined,
+    withdraws: undefined,
     accepted: state.accepted,
   };
 }

@@ -41,7 +41,7 @@ const refusals: readonly (readonly [
     "absent",
     "False",
     "Missing",
-    /^GPS310 team-a: kube-system\/team-a-pull: the Secret does not exist; /,
+    /^GPS310 team-a: kube-system\/team-a-pull: the Secret does not exist, or has no entries; /,
   ],
   ["forbidden", "Unknown", "Forbidden", /^GPS311 team-a: .*grant it: kubectl create role /],
   ["unknown", "Unknown", "Unreadable", /^GPS312 team-a: kube-system\/team-a-pull: cannot be read/],

@@ -10,8 +10,9 @@ import type { ExtraSource } from "#controller/policy/policy.ts";
 import { finding } from "./problems.ts";
 
 /**
- * The Secret, or why there is none. `kept`: it is absent, but its grace period has not ended, so
- * its last accepted document stays in force. `forbidden`: the right to read it is missing.
+ * The Secret, or why there is none. `kept`: it is absent, or has lost most of its registries, but
+ * its grace period has not ended, so its last accepted document stays in force. `forbidden`: the
+ * right to read it is missing.
  * `unknown`: the API server does not answer.
  */
 type Found = V1Secret | "absent" | "kept" | "forbidden" | "unknown";
@@ -52,8 +53,10 @@ type InputOf<Kind extends keyof typeof traits, F> = (typeof traits)[Kind] &
     /** NAMESPACE/NAME of its Secret. */
     secret: string;
     lookup: F;
-    /** When a kept source will be withdrawn. */
-    until?: Date;
+    /** When a kept source will lose its entries. Undefined: only on request. */
+    until?: Date | undefined;
+    /** The registries that a kept source will lose. Empty: all, because the Secret is deleted. */
+    lost?: readonly string[];
   }>;
 
 /** additional-pull-secret, the source with the highest priority. */
@@ -72,6 +75,18 @@ export type OriginalInput = InputOf<"original", Original>;
 
 /** The original Secret. It counts as absent if the right to read it is missing. */
 export type Original = V1Secret | "absent" | "unknown";
+
+/**
+ * A source's absence. The state must record `since`, so that a later run ends the grace period.
+ * `begins`: undefined if the entries leave only on request. `lost`: the registries
+ * that leave; empty for all, because the Secret is absent.
+ */
+export type Withdrawal = Readonly<{
+  since: Date;
+  begins: Date | undefined;
+  due: boolean;
+  lost: readonly string[];
+}>;
 
 export type SourceInput = AdditionalInput | ExtraInput | OriginalInput;
 

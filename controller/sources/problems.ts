@@ -33,8 +33,13 @@ export const catalogue = {
   ],
   sourceMissing: [
     "GPS310",
-    "the Secret does not exist",
+    "the Secret does not exist, or has no entries",
     "create it, or remove the source from spec.sources",
+  ],
+  sourceShrinks: [
+    "GPS340",
+    "most of its registries are gone: {}",
+    "put them back if this is a mistake; if not, no action is needed: they leave the nodes after the grace period",
   ],
   sourceForbidden: ["GPS311", "the right to read it is missing", "grant it: {}"],
   sourceUnknown: [
@@ -109,3 +114,10 @@ export const catalogue = {
 
 /** A problem of an object. The path is the place in that object. */
 export const { problem: finding } = messagesOf(catalogue);
+
+/** The first `most` of these names, and how many there are beside them, of `count` in all. */
+export function listOf(names: readonly string[], most = 10, count = names.length): string {
+  const listed = names.slice(0, most);
+  const more = count > listed.length ? [`${count - listed.length} more`] : [];
+  return [listed.join(", "), ...more].filter(Boolean).join(" and ");
+}

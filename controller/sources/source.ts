@@ -13,7 +13,9 @@ import {
 import { parse, type Accepted } from "#pullsecret/document/parse.ts";
 import { problem, type Problem } from "#pullsecret/problems/problems.ts";
 import type { Role } from "#pullsecret/problems/findings.ts";
-import { finding } from "./problems.ts";
+import { finding, listOf } from "./problems.ts";
+import { imagesOf } from "#pullsecret/registry/key.ts";
+import { redactKey } from "#pullsecret/problems/keypath.ts";
 import type { AdditionalInput, ExtraInput, SourceInput, OriginalInput } from "./input.ts";
 import { suppliersIn, type Published } from "../objects/global-secret.ts";
 import type { RememberedState } from "../objects/state.ts";
@@ -46,18 +48,22 @@ export function readSource(input: SourceInput, remembered: Remembered): ReadSour
   }
 }
 
-function readAdditional({ id, lookup }: AdditionalInput, remembered: Remembered): ReadSource {
+function readAdditional({ id, lookup, lost }: AdditionalInput, remembered: Remembered): ReadSource {
   if (lookup === "absent") return { now: none, before: undefined };
   const before = lastGood(remembered, id, "additional");
-  if (lookup === "kept") return fallBack(before, true);
+  if (lookup === "kept") return fallBack(before, true, ...shrinking(id, lost));
   return readAdded(lookup, id, additionalSecretName, before, true);
+}
+
+function shrinking(id: string, lost: readonly string[] = []): readonly Problem[] {
+  return lost.length === 0 ? [] : [finding("sourceShrinks", id, "auths", listOf(lost))];
 }
 
 /**
  * Reads an extra source. A source that was never valid supplies nothing, so it cannot block a
  * withdrawal.
  */
-function readExtra({ id, secret, lookup }: ExtraInput, remembered: Remembered): ReadSource {
+function readExtra({ id, secret, lookup, lost }: ExtraInput, remembered: Remembered): ReadSource {
   const name = secret.slice(secret.indexOf("/") + 1);
   if (lookup === "reserved")
     return {
@@ -71,7 +77,7 @@ function readExtra({ id, secret, lookup }: ExtraInput, remembered: Remembered): 
     };
   const before = lastGood(remembered, id, "additional");
   const present = before !== undefined;
-  if (lookup === "kept") return fallBack(before, present);
+  if (lookup === "kept") return fallBack(before, present, ...shrinking(id, lost));
   if (lookup === "forbidden")
     return fallBack(before, present, finding("sourceForbidden", id, secret, grantFor(name)));
   if (lookup === "unknown") return fallBack(before, present, finding("sourceUnknown", id, secret));
@@ -132,7 +138,7 @@ function read(
   if (!parsed.ok) return refused(...parsed.problems);
   // The kubelet would find no credentials in such a file. Such a document is probably a mistake,
   // and would remove the original's credentials from the nodes.
-  if (role === "original" && !hasAuths(bytes))
+  if (role === "original" && authsIn(bytes) === undefined)
     return refused(problem("noAuths", "original", "auths"));
   // All entries are empty, as in the file of a credential helper. The kubelet would nevertheless
   // try these entries.
@@ -166,12 +172,36 @@ const isEmpty = ({ credential }: Accepted["entries"][number]) =>
   credential.username === "" && credential.password === "";
 
 /**
- * True when the document has a list of entries. `{"auths":{}}` has an empty list, which is valid.
- * `null`, `{}`, `{"auths":null}` and Docker's oldest form, without `auths`, have none.
+ * The document's list of entries. `{"auths":{}}` has an empty list, which is valid. `null`, `{}`,
+ * `{"auths":null}` and Docker's oldest form, without `auths`, have none.
  */
-function hasAuths(bytes: Uint8Array): boolean {
+function authsIn(bytes: Uint8Array): object | undefined {
   const read = readJson(bytes);
-  return read.ok && isObject(read.value) && isObject(read.value["auths"] ?? null);
+  const auths = read.ok && isObject(read.value) ? read.value["auths"] : undefined;
+  return isObject(auths ?? null) ? (auths as object) : undefined;
+}
+
+/** True when the Secret has a valid document without entries. It counts as deleted. */
+export function isEmptied(secret: V1Secret): boolean {
+  if (secret.type !== secretType) return false;
+  const bytes = Buffer.from(secret.data?.[secretKeys.document] ?? "", "base64");
+  const auths = authsIn(bytes);
+  return auths !== undefined && Object.keys(auths).length === 0;
+}
+
+/**
+ * The registries of the last accepted document that the present document lacks, in any spelling, if
+ * they are at least two and more than half. Empty for a source that is refused.
+ */
+export function mostlyLost(input: SourceInput, remembered: Remembered): readonly string[] {
+  const { now, before } = readSource(input, remembered);
+  const former = before?.entries?.entries ?? [];
+  if (now.entries === undefined || now.problems.length > 0) return [];
+  const present = new Set(now.entries.entries.map(({ registry }) => imagesOf(registry)));
+  const lost = former.filter(({ registry }) => !present.has(imagesOf(registry)));
+  return lost.length >= 2 && lost.length * 2 > former.length
+    ? lost.map(({ registry }) => redactKey(registry))
+    : [];
 }
 
 /** The last accepted document of one source. Undefined if there never was one. */

@@ -83,7 +83,7 @@ export function verdictOf(
 ): readonly SourceVerdict[] {
   const { lookup, id, secret } = input;
   if (!input.expected && lookup === "absent") return [];
-  const reason = leftOut && typeof lookup === "object" ? "LeftOut" : reasonOf(lookup, problems);
+  const reason = leftOut && typeof lookup === "object" ? "LeftOut" : reasonOf(input, problems);
   return [
     {
       name: nameOf(id),
@@ -91,14 +91,17 @@ export function verdictOf(
       resourceVersion: typeof lookup === "object" ? lookup.metadata?.resourceVersion : undefined,
       accepted: statusOf[reason],
       reason,
-      message: lookup === "kept" ? awaited(input.until) : messageOf(problems, inForce),
+      message:
+        lookup === "kept" && problems.length === 0
+          ? awaited(input.until)
+          : messageOf(problems, inForce),
       problems,
     },
   ];
 }
 
-function reasonOf(lookup: SourceInput["lookup"], problems: readonly Problem[]): SourceReason {
-  if (lookup === "kept") return "WithdrawalAwaited";
+function reasonOf({ lookup, until }: SourceInput, problems: readonly Problem[]): SourceReason {
+  if (lookup === "kept") return until === undefined ? "Kept" : "WithdrawalAwaited";
   if (lookup === "absent") return "Missing";
   if (lookup === "forbidden") return "Forbidden";
   if (lookup === "unknown") return "Unreadable";
@@ -111,13 +114,15 @@ const statusOf: Readonly<Record<SourceReason, SourceVerdict["accepted"]>> = {
   LeftOut: "False",
   Missing: "False",
   WithdrawalAwaited: "False",
+  Kept: "False",
   Forbidden: "Unknown",
   Unreadable: "Unknown",
 };
 
 function awaited(until: Date | undefined): string {
-  const at = until === undefined ? "" : ` at ${until.toISOString()}`;
-  return `deleted: its entries will be removed${at}, unless it is created again`;
+  if (until === undefined) return "deleted, or without entries: its entries stay until you ask";
+  const at = until.toISOString();
+  return `deleted, or without entries: its entries will be removed at ${at}, unless it is created again`;
 }
 
 /**

@@ -25,7 +25,7 @@ export const factsWith = (changes: Partial<StatusFacts> = {}): StatusFacts => ({
   specWaits: false,
   stage: rollout(),
   troubles: [],
-  withdrawsAt: undefined,
+  withdraws: undefined,
   sources: [source()],
   registries: [],
   served: {},

@@ -3,10 +3,16 @@
  * contains a credential.
  */
 import { formatProblem, type Problem } from "#pullsecret/problems/problems.ts";
-import { globalSecretName, namespace, withdrawNowAnnotation } from "#contract/names.ts";
+import {
+  additionalSecretName,
+  globalSecretName,
+  namespace,
+  withdrawNowAnnotation,
+} from "#contract/names.ts";
 import type { Notice } from "./events.ts";
 import { annotations } from "#controller/objects/annotations.ts";
-import { finding } from "#controller/sources/problems.ts";
+import { finding, listOf } from "#controller/sources/problems.ts";
+import type { Withdrawal } from "#controller/sources/input.ts";
 import type { ContestedObject } from "#kube/contested-client.ts";
 import type { SourceVerdict } from "../sources/verdict.ts";
 import { catalogue } from "#contract/node-codes.ts";
@@ -82,13 +88,6 @@ function lines(problems: readonly Problem[]): string {
 
 const registries = (count: number) => (count === 1 ? "1 registry" : `${count} registries`);
 const nodes = (count: number) => (count === 1 ? "1 node" : `${count} nodes`);
-
-/** The first `most` of these names, and how many there are beside them, of `count` in all. */
-export function listOf(names: readonly string[], most = 10, count = names.length): string {
-  const listed = names.slice(0, most);
-  const more = count > listed.length ? [`${count - listed.length} more`] : [];
-  return [listed.join(", "), ...more].filter(Boolean).join(" and ");
-}
 
 const list = (names: readonly string[]) => listOf(names, shown);
 
@@ -254,11 +253,18 @@ export function unserved(revision: number, troubled: readonly TroubledNode[]): N
   return lasting("unserved", line(finding("unserved", "rollout", "nodes", what)), String(revision));
 }
 
-export function withdrawing(at: Date): Notice {
-  const when = at.toISOString();
+/** A withdrawal that waits. */
+export function withdrawing({ since, begins, lost }: Withdrawal): Notice {
   const command = `kubectl annotate secret ${globalSecretName} -n ${namespace} ${withdrawNowAnnotation}=true`;
-  const message = `deleted: at ${when} its entries will be removed, unless it is created again; to begin now: ${command}`;
-  return { type: "Normal", reason: "WithdrawalAwaited", message, subject: when };
+  const at = begins?.toISOString();
+  const message =
+    lost.length > 0
+      ? `${line(finding("sourceShrinks", additionalSecretName, "auths", list(lost)))}; they are removed at ${at}; to remove them now: ${command}`
+      : at === undefined
+        ? `deleted, or without entries: its entries stay, because spec.withdrawal.onDelete is Keep; create it again, or remove them: ${command}`
+        : `deleted, or without entries: at ${at} its entries will be removed, unless it is created again; to begin now: ${command}`;
+  const type = lost.length > 0 || at === undefined ? "Warning" : "Normal";
+  return { type, reason: "WithdrawalAwaited", message, subject: at ?? since.toISOString() };
 }
 
 export function removing(revision: number): Notice {

@@ -148,7 +148,8 @@ const accepted = accept(sources({ additional: secret(text({ "a.io": "u:p" })) })
 const unreadable = accept(sources({ original: "unknown", originalName: "a/b" }), policy);
 const objects = { additional: bad, original: "absent", global: { metadata: { uid: "g" } } };
 const snapshot = objects as unknown as Snapshot;
-const withdrawsAt = new Date(1e12);
+const now = new Date(1e12);
+const withdraws = { since: now, begins: now, due: false, lost: [] };
 const removing = {
   step: "release",
   revision: 4,
@@ -187,7 +188,7 @@ const outcomes: readonly (readonly [
   ["a refused Secret", { verdict: refused, snapshot }, "policy: | sources: rejected", ""],
   [
     "a refused Secret that is deleted",
-    { verdict: { ...refused, withdrawsAt }, snapshot },
+    { verdict: { ...refused, withdraws }, snapshot },
     "policy: | sources:",
     "WithdrawalAwaited",
   ],

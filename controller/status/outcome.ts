@@ -126,10 +126,10 @@ function ofForeign(names: readonly OwnedName[], { snapshot }: Outcome): readonly
 }
 
 function ofSources(verdict: SourcesVerdict, { subjects }: Context): readonly Trouble[] {
-  const { target, problems, withdrawsAt } = verdict;
+  const { target, problems, withdraws } = verdict;
   const { additional, original } = problems;
   const troubles: Trouble[] = [];
-  if (withdrawsAt === undefined && additional.length > 0)
+  if (withdraws === undefined && additional.length > 0)
     troubles.push([
       "rejected",
       messages.rejected(additional, target !== undefined, subjects.additional),
@@ -216,14 +216,14 @@ export function newsOf(outcome: Outcome, { subjects }: Context): readonly Notice
 }
 
 function sourcesNews(
-  { target, problems, warnings, withdrawsAt }: SourcesVerdict,
+  { target, problems, warnings, withdraws }: SourcesVerdict,
   { policy, snapshot }: Outcome,
   subject: string,
 ): readonly Notice[] {
-  if (withdrawsAt !== undefined)
+  if (withdraws !== undefined)
     return policy.policy.managementState === "Paused"
       ? []
-      : [inThisInstallation(snapshot?.global, messages.withdrawing(withdrawsAt))];
+      : [inThisInstallation(snapshot?.global, messages.withdrawing(withdraws))];
   const isAccepted = target !== undefined && problems.additional.length === 0;
   return [
     ...(isAccepted && snapshot?.additional !== undefined

@@ -153,9 +153,9 @@ const firstEnd = (registries: SourcesVerdict["registries"], name: string) =>
     .toSorted()[0];
 
 /** The part of the status that is about sources. */
-type Judged = Pick<StatusFacts, "sources" | "registries" | "withdrawsAt">;
+type Judged = Pick<StatusFacts, "sources" | "registries" | "withdraws">;
 
-const nothingJudged: Judged = { sources: [], registries: [], withdrawsAt: undefined };
+const nothingJudged: Judged = { sources: [], registries: [], withdraws: undefined };
 
 /** Keeps the facts that a run does not find again, and writes the status. */
 function statusPublisher({ status: writer, now }: Pick<Options, "status" | "now">) {
@@ -185,7 +185,7 @@ function statusPublisher({ status: writer, now }: Pick<Options, "status" | "now"
         judged = {
           sources: sourceFacts(verdict),
           registries: verdict.registries,
-          withdrawsAt: verdict.withdrawsAt,
+          withdraws: verdict.withdraws,
         };
       stage = stageOf(outcome) ?? stage;
       if (outcome.stage?.kind !== "rollout") return;

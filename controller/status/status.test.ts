@@ -9,6 +9,8 @@ import { servedAfter, nothingKnown } from "./sources.ts";
 import { statusOf } from "./status.ts";
 import { conditionOf } from "#kube/conditions.ts";
 
+const withdraws = { since: now, begins: now, due: false, lost: [] };
+
 const removal = (changes: object): StatusFacts["stage"] => ({
   kind: "removal",
   removal: { step: "release", revision: 8, released: false, ...changes } as Removal,
@@ -219,7 +221,7 @@ const table: readonly (readonly [string, Partial<StatusFacts>, string])[] = [
     "False NodesOutOfReach R - True",
   ],
   ["paused, spec waits", { ...paused, specWaits: true }, "False Paused - S True"],
-  ["paused, a withdrawal waits", { ...paused, withdrawsAt: now }, "False Paused - S True"],
+  ["paused, a withdrawal waits", { ...paused, withdraws }, "False Paused - S True"],
   [
     "paused, the withdrawal of an extra source waits",
     { ...paused, sources: [source(), source({ name: "team-a", reason: "WithdrawalAwaited" })] },
@@ -235,7 +237,12 @@ const table: readonly (readonly [string, Partial<StatusFacts>, string])[] = [
     { ...paused, stage: rollout(rollingOut("rollout", { pending: "paused" })) },
     "False Paused - S False",
   ],
-  ["grace", { withdrawsAt: now }, "False WithdrawalAwaited R - True"],
+  ["grace", { withdraws }, "False WithdrawalAwaited R - True"],
+  [
+    "the entries of a deleted Secret are kept",
+    { withdraws: { ...withdraws, begins: undefined } },
+    "True InForce - - True",
+  ],
   ["withdrawing", { stage: removal({}) }, "False Withdrawing R - False"],
   ["withdrawal overdue", { stage: removal({}), ...trouble("overdue") }, "False Overdue - S False"],
   [

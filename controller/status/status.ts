@@ -11,7 +11,7 @@ import type {
 import type { Progress } from "../rollout/step.ts";
 import { conditionOf, conditionsOf, timeOf, truth } from "#kube/conditions.ts";
 import type { View } from "../rollout/facts.ts";
-import { listOf } from "./messages.ts";
+import { listOf } from "#controller/sources/problems.ts";
 import {
   type StatusFacts,
   isPodsRefused,

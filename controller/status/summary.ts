@@ -6,7 +6,9 @@ import type { StatusCondition, RegistryStatus } from "#api/global-pull-secret.ts
 import type { View, WaitingNode, WaitReason } from "#controller/rollout/facts.ts";
 import type { Progress } from "../rollout/step.ts";
 import type { ReadyReason, ReconcilingReason, StalledReason } from "#api/reasons.ts";
-import { listOf, troubles, type TroubleKind } from "./messages.ts";
+import { listOf } from "#controller/sources/problems.ts";
+import type { Withdrawal } from "#controller/sources/input.ts";
+import { troubles, type TroubleKind } from "./messages.ts";
 import { isStuck, waitCounts } from "./nodes.ts";
 import type { ManagementState } from "../policy/policy.ts";
 import type { Removal } from "../withdrawal/withdrawal.ts";
@@ -35,8 +37,8 @@ export type StatusFacts = Readonly<{
   stage: Stage;
   /** Everything that lasts, with its message. No message contains a credential. */
   troubles: readonly Readonly<{ kind: TroubleKind; message: string }>[];
-  /** When the absent additional-pull-secret will be withdrawn. Undefined if it exists. */
-  withdrawsAt: Date | undefined;
+  /** The withdrawal of additional-pull-secret. Undefined if nothing of it will be removed. */
+  withdraws: Withdrawal | undefined;
   sources: readonly SourceFacts[];
   registries: readonly RegistryStatus[];
   /** Source → its version in the last served revision. */
@@ -78,9 +80,13 @@ const rules: readonly SummaryRule[] = [
       ? reconciling("StartingAgents", "the agents' old DaemonSet is being deleted")
       : undefined,
   ofPause,
-  ({ withdrawsAt }) =>
-    withdrawsAt &&
-    reconciling("WithdrawalAwaited", `will be withdrawn at ${withdrawsAt.toISOString()}`),
+  // Entries that stay until someone requests their removal are in force, so nothing is awaited.
+  ({ withdraws }) =>
+    withdraws?.begins &&
+    reconciling(
+      "WithdrawalAwaited",
+      `${withdraws.lost.length > 0 ? "most of its registries" : "it"} will be withdrawn at ${withdraws.begins.toISOString()}`,
+    ),
   neverRead,
   ofRollout,
 ];
@@ -151,13 +157,13 @@ const isAwaited = ({ reason }: StatusFacts["sources"][number]) => reason === "Wi
 
 /** The state during a pause. The message begins with the changes that the pause delays. */
 function ofPause(facts: StatusFacts): Summary | undefined {
-  const { stage, managementState, specWaits, withdrawsAt, sources } = facts;
+  const { stage, managementState, specWaits, withdraws, sources } = facts;
   if (managementState !== "Paused") return undefined;
   const view = stage.kind === "rollout" ? stage.progress.view : undefined;
   const isRolling = view?.waiting.some(({ reason }) => reason === "paused") === true;
   const isNewer = view?.pending !== "no" && view?.pending !== "template";
   const what = [
-    ...(withdrawsAt !== undefined || sources.some(isAwaited) ? ["a withdrawal"] : []),
+    ...(withdraws !== undefined || sources.some(isAwaited) ? ["a withdrawal"] : []),
     ...(isNewer ? ["a change of the Secrets"] : []),
     ...(isRolling ? ["a rollout"] : []),
     ...(specWaits ? ["a change of spec"] : []),

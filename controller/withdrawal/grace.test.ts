@@ -14,6 +14,8 @@ const absence = (changes: Partial<Absence>): Absence => ({
   graceSeconds: 30,
   begun: false,
   immediate: false,
+  isKept: false,
+  lost: [],
   ...changes,
 });
 
@@ -21,7 +23,7 @@ const cases: readonly (readonly [
   sentence: string,
   absence: Absence,
   since: Date,
-  begins: Date,
+  begins: Date | undefined,
   due: boolean,
 ])[] = [
   [
@@ -62,9 +64,31 @@ const cases: readonly (readonly [
     at(40),
     false,
   ],
+  [
+    "entries that are kept never leave by themselves",
+    absence({ isKept: true, now: at(1e6) }),
+    at(0),
+    undefined,
+    false,
+  ],
+  [
+    "entries that are kept leave on request",
+    absence({ isKept: true, immediate: true }),
+    at(-20),
+    at(10),
+    true,
+  ],
+  [
+    "a removal of kept entries continues",
+    absence({ isKept: true, begun: true }),
+    at(0),
+    at(30),
+    true,
+  ],
 ];
 for (const [sentence, input, since, begins, due] of cases) {
-  test(`grace: ${sentence}`, () => assert.deepEqual(withdrawal(input), { since, begins, due }));
+  test(`grace: ${sentence}`, () =>
+    assert.deepEqual(withdrawal(input), { since, begins, due, lost: [] }));
 }
 
 const secret = (intent: string, annotations: Record<string, string> = {}): V1Secret => ({

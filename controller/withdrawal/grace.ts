@@ -2,7 +2,8 @@
  * Decides, for each source, when an absent Secret counts as withdrawn. Pure. Deleting and
  * recreating a Secret counts as one change (`kubectl replace --force`, an owner that recreates it,
  * a new type). Without a grace period, each node would lose its credentials and get them again,
- * with two kubelet restarts.
+ * with two kubelet restarts. A Secret that loses most of its registries waits as long, because a
+ * tool or a template might have emptied it by mistake.
  */
 import { withdrawNowAnnotation } from "#contract/names.ts";
 import { isForeign, type Snapshot } from "#controller/sources/snapshot.ts";
@@ -10,8 +11,8 @@ import type { Policy } from "../policy/policy.ts";
 import type { Requests } from "#controller/policy/policy-in-force.ts";
 import { readPublished } from "../objects/global-secret.ts";
 import { readState } from "../objects/state.ts";
-import type { SourceInput } from "#controller/sources/input.ts";
-import { lastGood } from "../sources/source.ts";
+import type { SourceInput, Withdrawal } from "#controller/sources/input.ts";
+import { lastGood, mostlyLost, type Remembered } from "../sources/source.ts";
 
 export type Absence = Readonly<{
   /** When the controller first found the Secret missing, if the state records this time. */
@@ -22,21 +23,24 @@ export type Absence = Readonly<{
   begun: boolean;
   /** The grace period must be skipped. */
   immediate: boolean;
+  /** The entries stay until someone requests their removal. */
+  isKept: boolean;
+  /** The registries that the present Secret has lost. Empty: the Secret is absent. */
+  lost: readonly string[];
 }>;
-
-/** A source's absence. The state must record `since`, so that a later run ends the grace period. */
-export type Withdrawal = Readonly<{ since: Date; begins: Date; due: boolean }>;
 
 /**
  * A `since` in the future counts as now, so that a clock that was set back does not extend the
  * grace period.
  */
-export function withdrawal({ since, now, graceSeconds, begun, immediate }: Absence): Withdrawal {
+export function withdrawal(absence: Absence): Withdrawal {
+  const { since, now, graceSeconds, begun, immediate, isKept, lost } = absence;
   const grace = graceSeconds * 1000;
   const seen = Math.min(since?.getTime() ?? now.getTime(), now.getTime());
   const first = immediate ? Math.min(seen, now.getTime() - grace) : seen;
-  const begins = new Date(first + grace);
-  return { since: new Date(first), begins, due: begun || begins.getTime() <= now.getTime() };
+  const begins = isKept && !begun && !immediate ? undefined : new Date(first + grace);
+  const isOver = begins !== undefined && begins.getTime() <= now.getTime();
+  return { since: new Date(first), begins, due: begun || isOver, lost };
 }
 
 type Setting = Readonly<{
@@ -54,6 +58,7 @@ export function absenceOf(
   id: string,
   { global, state, daemonSet }: Snapshot,
   { now, policy, requests }: Setting,
+  lost: readonly string[] = [],
 ): Absence {
   const nothingGiven = global === undefined && daemonSet === undefined;
   return {
@@ -67,12 +72,15 @@ export function absenceOf(
       policy.managementState === "Withdrawn" ||
       requests.withdrawNow ||
       global?.metadata?.annotations?.[withdrawNowAnnotation] === "true",
+    isKept: policy.withdrawal.onDelete === "Keep" && lost.length === 0,
+    lost,
   };
 }
 
 /**
- * Source id → withdrawal, for each absent source. The additional Secret is always included. An
- * extra source is included only if it has entries, or had entries until its grace period ended.
+ * Source id → withdrawal, for each source that is absent or has lost most of its registries. The
+ * absent additional Secret is always included. An absent extra source is included only if it has
+ * entries, or had entries until its grace period ended.
  */
 export function withdrawals(
   inputs: readonly SourceInput[],
@@ -80,22 +88,24 @@ export function withdrawals(
   setting: Setting,
 ): ReadonlyMap<string, Withdrawal> {
   const state = readState(snapshot.state);
-  const remembered = { published: readPublished(snapshot.global), state };
+  const remembered: Remembered = { published: readPublished(snapshot.global), state };
   const hadEntries = (id: string) =>
     state.absentSince.has(id) || lastGood(remembered, id, "additional") !== undefined;
-  const loses = ({ applies, id, lookup }: SourceInput) =>
+  const isGone = ({ applies, id, lookup }: SourceInput) =>
     lookup === "absent" &&
     (applies === "whilePresent" || (applies === "onceAccepted" && hadEntries(id)));
   return new Map(
-    inputs
-      .filter(loses)
-      .map(({ id }) => [id, withdrawal(absenceOf(id, snapshot, setting))] as const),
+    inputs.flatMap((input) => {
+      const lost = input.applies === "never" ? [] : mostlyLost(input, remembered);
+      if (lost.length === 0 && !isGone(input)) return [];
+      return [[input.id, withdrawal(absenceOf(input.id, snapshot, setting, lost))] as const];
+    }),
   );
 }
 
 /**
- * Returns the sources. An absent source is marked as `kept` if its grace period has not ended, or
- * if a pause delays its withdrawal.
+ * Returns the sources. A source that is absent or has lost registries is marked as `kept` if its
+ * grace period has not ended, or if a pause delays the change.
  */
 export function keptOf(
   inputs: readonly SourceInput[],
@@ -105,7 +115,7 @@ export function keptOf(
   return inputs.map((input) => {
     const absence = absences.get(input.id);
     if (absence === undefined || (absence.due && !held) || input.applies === "never") return input;
-    return { ...input, lookup: "kept", until: absence.begins };
+    return { ...input, lookup: "kept", until: absence.begins, lost: absence.lost };
   });
 }
 

@@ -18,6 +18,7 @@ const table: readonly (readonly [what: string, secret: object | undefined, said:
   ["a Secret without a type", { data: {} }, "ok"],
   ["TLS", { type: "kubernetes.io/tls", data: { "tls.crt": "", "tls.key": "" } }, "ok"],
   ["missing", undefined, "SourceMissing GPS431"],
+  ["emptied", pull('{"auths":{}}'), "SourceMissing GPS431"],
   ["a bootstrap token", { type: "bootstrap.kubernetes.io/token" }, "SourceRefused GPS433"],
   [
     "a service account token",

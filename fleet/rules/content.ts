@@ -45,6 +45,9 @@ export function sourceContent(secret: V1Secret | undefined, name: string): Judge
     const [first] = parsed.ok ? [] : parsed.problems;
     if (first !== undefined)
       return refused(sentence("sourceInvalid", `${first.code} ${formatProblem(first)}`));
+    // A tool that emptied it might restore it soon. As with a deleted one, nothing is removed.
+    if (parsed.ok && parsed.entries.length === 0)
+      return { ok: false, reason: "SourceMissing", message: sentence("sourceMissing", name) };
   }
   return { ok: true, content: { type, data }, version: secret.metadata?.resourceVersion ?? "" };
 }

@@ -5,7 +5,7 @@ import { messagesOf, type Catalogue } from "#contract/catalogue.ts";
 export const catalogue = {
   sourceMissing: [
     "GPS431",
-    "the Secret {} does not exist",
+    "the Secret {} does not exist, or has no entries",
     "create it; the clusters keep what they have",
   ],
   sourceInvalid: ["GPS432", "{}", "correct the Secret; the clusters keep what they have"],
@@ -31,7 +31,7 @@ export const catalogue = {
   ],
   noKubeconfig: [
     "GPS436",
-    "the Secret {} does not exist",
+    "the Secret {} does not exist, or has no entries",
     "no action needed while the cluster is being created",
   ],
   kubeconfig: [

@@ -24,7 +24,7 @@ export const fleetReasons = {
 /** Reasons when you have to act. */
 export const fleetStalledReasons = {
   InventoryUnreadable: "The inventory of clusters cannot be read; nothing changes.",
-  SourceMissing: "The source does not exist; copies stay.",
+  SourceMissing: "The source does not exist, or has no entries; copies stay.",
   SourceUnreadable: "The program may not read the source; copies stay.",
   SourceRefused: "The source is invalid, or of a type that is not copied; copies stay.",
   Halted:

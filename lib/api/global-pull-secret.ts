@@ -155,8 +155,15 @@ export type RolloutSpec = Readonly<{
 /** How entries leave the nodes after a source is deleted. */
 export type WithdrawalSpec = Readonly<{
   /**
+   * Whether the entries of a deleted Secret leave the nodes. A Secret without entries counts as
+   * deleted. `Keep`: they stay until you annotate global-pull-secret with
+   * globalpullsecret.io/withdraw-now=true. Default: Withdraw.
+   */
+  onDelete?: "Withdraw" | "Keep";
+  /**
    * How long after a Secret's deletion its withdrawal begins, at most 1h. A Secret that is deleted
-   * and created again in that time is one change. Default: 30s.
+   * and created again in that time is one change. A change that drops at least two registries of a
+   * Secret, and more than half of them, waits as long. Default: 30s.
    */
   grace?: string;
   /**

@@ -43,7 +43,7 @@ export const reconcilingReasons = {
   NodesOutOfReach:
     "The kubelet of every node without the revision does not answer; the rollout continues by itself when a node returns.",
   WithdrawalAwaited:
-    "The Secret is deleted, and may be created again until the grace period is over.",
+    "The Secret is deleted, empty, or has lost most of its registries. It may come back until the grace period is over.",
   Withdrawing: "The agents remove our entries, or our objects are being deleted.",
   OriginalUnknown: "The original has never been read, and cannot be read now.",
   RequestUnanswered:
@@ -104,8 +104,10 @@ export const sourceReasons = {
   Accepted: "It is valid, and its present content is in force.",
   Rejected: "It is refused; its last accepted document stays in force.",
   LeftOut: "It is valid, but together with higher sources it exceeds a limit.",
-  Missing: "The Secret does not exist.",
-  WithdrawalAwaited: "It was deleted, and may be created again until the grace period is over.",
+  Missing: "The Secret does not exist, or has no entries.",
+  WithdrawalAwaited:
+    "It was deleted or emptied, or has lost most of its registries. What it had stays in force until the grace period is over.",
+  Kept: "It was deleted or emptied. What it had stays in force, because `spec.withdrawal.onDelete` is Keep.",
   Forbidden: "The controller has no right to read it.",
   Unreadable: "The API server does not answer the request for it.",
 } as const;
@@ -115,7 +117,8 @@ export const newsReasons = {
   Accepted: "The content of additional-pull-secret is accepted, with this number of registries.",
   AcceptedWithWarnings: "additional-pull-secret is accepted, with warnings.",
   RolledOut: "A revision is in force on the nodes. The message names nodes that lack it.",
-  WithdrawalAwaited: "The Secret is deleted; its entries are removed after the grace period.",
+  WithdrawalAwaited:
+    "The Secret is deleted, empty, or has lost most of its registries. The message says when they leave the nodes.",
   Removing: "A revision removes the entries from every node.",
   Removed: "Our entries are gone from all nodes, and our objects are deleted.",
 } as const;

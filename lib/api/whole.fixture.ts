@@ -36,7 +36,12 @@ const rollout: Required<RolloutSpec> = {
   probation: "5s",
   minInterval: "0s",
 };
-const withdrawal: Required<WithdrawalSpec> = { grace: "30s", deadline: "10m", forgetAfter: "24h" };
+const withdrawal: Required<WithdrawalSpec> = {
+  onDelete: "Withdraw",
+  grace: "30s",
+  deadline: "10m",
+  forgetAfter: "24h",
+};
 
 const spec: Required<GlobalPullSecretSpec> = {
   managementState: "Managed",

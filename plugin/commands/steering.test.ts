@@ -170,16 +170,19 @@ test("`resume` ends a pause that Helm declares, because Helm does not revert it"
   assert.deepEqual(declared(cluster).spec, { managementState: "Managed" });
 });
 
-for (const [what, holderIdentity, code, writes, said] of [
-  ["runs", "a", 0, 1, /^requested/],
-  ["never ran", undefined, 0, 0, /^no controller has run here/],
-  ["no longer runs", "", 1, 0, /does not run, so nothing is withdrawn\. Start it/],
+for (const [what, release, holderIdentity, code, writes, said] of [
+  ["runs", "gps", "a", 0, 1, /^requested/],
+  ["never ran", "gps", undefined, 0, 0, /^no controller has run here/],
+  ["no longer runs", "gps", "", 1, 0, /does not run, so nothing is withdrawn\. Start it/],
+  ["runs, but kubectl created the object", "", "a", 0, 0, /does not belong to the Helm release/],
+  ["runs for another release", "other", "a", 0, 0, /does not belong to the Helm release gps/],
 ] as const)
-  test(`\`withdraw --if-running\` makes ${writes} writes when the controller ${what}`, async () => {
-    const cluster = clusterWith(object({}));
+  test(`\`withdraw --helm-release\` makes ${writes} writes when the controller ${what}`, async () => {
+    const annotations = release === "" ? {} : { "meta.helm.sh/release-name": release };
+    const cluster = clusterWith(object({ metadata: { annotations } }));
     if (holderIdentity !== undefined)
       cluster.objects.set(leaseIn("kube-system"), { spec: { holderIdentity } });
-    const ran = await call(["withdraw", "--yes", "--if-running"], { cluster });
+    const ran = await call(["withdraw", "--yes", "--helm-release=gps"], { cluster });
     assert.deepEqual([ran.code, cluster.writes.length], [code, writes]);
     assert.match(`${ran.out}${ran.err}`, said);
   });

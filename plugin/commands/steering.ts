@@ -3,9 +3,10 @@
  */
 import type { V1Lease } from "@kubernetes/client-node";
 import { namespace, retryAnnotation, withdrawNowAnnotation } from "#contract/names.ts";
-import { duration, toggle } from "#contract/values.ts";
+import { duration, text, toggle } from "#contract/values.ts";
+import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { leaseIn } from "#kube/client/paths.ts";
+import { globalPullSecretPath, leaseIn } from "#kube/client/paths.ts";
 import { clusterFlags } from "../cluster/flags.ts";
 import { steer, type Change } from "../cluster/steer.ts";
 import { untilServed } from "./wait.ts";
@@ -67,18 +68,19 @@ export const withdraw = command(
     flags: {
       now: { ...toggle, what: "without the grace period of spec.withdrawal" },
       wait: { read: duration, what: "how long to wait for the nodes; then the exit code is 3" },
-      "if-running": {
-        ...toggle,
-        what: "fail if the controller does not run, unless none ever ran; for helm uninstall",
+      "helm-release": {
+        read: text,
+        what: "do nothing if this release did not create the object, or if no controller ever ran",
       },
       ...yesFlag,
       ...clusterFlags,
     },
   },
-  async ({ now, wait, "if-running": ifRunning, yes, ...how }, io) => {
+  async ({ now, wait, "helm-release": release, yes, ...how }, io) => {
     const cluster = await io.reach(how);
-    if (ifRunning && !(await hasController(cluster))) {
-      io.out("no controller has run here, so nothing is withdrawn\n");
+    const otherwise = release === undefined ? undefined : await whyNotUninstalled(cluster, release);
+    if (otherwise !== undefined) {
+      io.out(`${otherwise}, so nothing is withdrawn\n`);
       return 0;
     }
     await agree(yes, `Take the pull secret off every node of ${cluster.identity}?`, io);
@@ -92,14 +94,20 @@ export const withdraw = command(
 );
 
 /**
- * Whether a controller runs and can withdraw. False without a Lease, because then no controller has
- * ever run, and no node has changed. Throws Refused if no controller holds the Lease, because the
- * withdrawal would begin only when a controller starts.
+ * Why `helm uninstall` must withdraw nothing; undefined if it must. Helm marks what it creates, so
+ * an object without the mark shows that somebody applied the chart's hooks by hand. Without a
+ * Lease, no controller has ever run, and no node has changed. Throws Refused if no controller holds
+ * the Lease, because the withdrawal would begin only when a controller starts.
  */
-async function hasController(cluster: Cluster): Promise<boolean> {
-  const lease = await cluster.get<V1Lease>(leaseIn(namespace));
-  if (lease === undefined) return false;
-  if ((lease.spec?.holderIdentity ?? "") !== "") return true;
+async function whyNotUninstalled(cluster: Cluster, release: string): Promise<string | undefined> {
+  const [object, lease] = await Promise.all([
+    cluster.get<GlobalPullSecret>(globalPullSecretPath),
+    cluster.get<V1Lease>(leaseIn(namespace)),
+  ]);
+  if (object?.metadata?.annotations?.["meta.helm.sh/release-name"] !== release)
+    return `globalpullsecret/cluster does not belong to the Helm release ${release}`;
+  if (lease === undefined) return "no controller has run here";
+  if ((lease.spec?.holderIdentity ?? "") !== "") return undefined;
   throw new Refused(
     "deployment/global-pull-secret-controller: does not run, so nothing is withdrawn. Start it and " +
       "repeat, or use helm uninstall --no-hooks: the nodes then keep the credential",

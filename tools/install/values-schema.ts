@@ -300,7 +300,7 @@ const properties = described({
     "Objects that Helm creates temporarily, such as the Jobs of helm uninstall and helm test.",
     {
       enabled: toggle(
-        "If false, the chart renders none of them, and helm uninstall withdraws nothing. Do not apply the whole output of helm template: it has no CRD, and these Jobs would withdraw the pull secret at once. Use kustomize instead.",
+        "If false, the chart renders none of them, and helm uninstall withdraws nothing. Do not apply the whole output of helm template, which has no CRD: use kustomize instead.",
       ),
     },
   ),

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { globalPullSecretPath } from "#kube/client/paths.ts";
 import { additionalPath, call, FakeCluster, pullSecret } from "../fake.fixture.ts";
-import { respond, serve } from "../login/server.fixture.ts";
+import { respond, serve } from "#registry/server.fixture.ts";
 import { object } from "../object.fixture.ts";
 
 const password = "pl4nted-s3cret";
@@ -61,7 +61,7 @@ test("reports a missing Secret, with what to do", async () => {
   assert.match(err, /^additional-pull-secret: there is no such Secret in kube-system; give --file/);
 });
 
-test("--login prints a line for each registry, and exits with 1 if a registry refuses its credential", async () => {
+test("--login prints a line for each registry, and exits with 1 if a registry denies its credential", async () => {
   await using takes = await serve(({ authorization }, response) =>
     respond(response, authorization === "" ? 401 : 200, { "www-authenticate": "Basic" }),
   );
@@ -70,16 +70,46 @@ test("--login prints a line for each registry, and exits with 1 if a registry re
   );
   const pair = `robot:${password}`;
   const good = await call(["check", "--login"], { cluster: cluster({ [takes.host]: pair }) });
-  assert.deepEqual([good.code, good.out], [0, `accepted: 1 registry\n  ${takes.host}  accepts\n`]);
+  assert.deepEqual([good.code, good.out], [0, `accepted: 1 registry\n  ${takes.host}  Accepted\n`]);
   const both = { cluster: cluster({ [takes.host]: pair, [`${refuses.host}/team`]: pair }) };
   const bad = await call(["check", "--login", "-o", "json"], both);
   assert.equal(bad.code, 1);
   const { registries } = JSON.parse(bad.out) as { registries: object[] };
   assert.deepEqual(registries, [
-    { registry: takes.host, answer: "accepts", why: "" },
-    { registry: `${refuses.host}/team`, answer: "refuses", why: "/v2/ answers 401" },
+    { registry: takes.host, answer: "Accepted", why: "" },
+    { registry: `${refuses.host}/team`, answer: "Denied", why: "the registry answers 401" },
   ]);
   assert.ok(!`${good.err}${bad.out}${bad.err}`.includes(password));
+});
+
+test("--login with --image denies a token that may log in, but not pull", async () => {
+  await using registry = await serve(({ url, authorization }, response, host) => {
+    if (url.startsWith("/token"))
+      return respond(response, url.includes("pull") ? 403 : 200, {}, '{"token":"t"}');
+    respond(response, authorization === "Bearer t" ? 200 : 401, {
+      "www-authenticate": `Bearer realm="http://${host}/token"`,
+    });
+  });
+  const reach = { cluster: cluster({ [registry.host]: `robot:${password}`, "*.a.io": "u:p" }) };
+  const login = await call(["check", "--login"], reach);
+  assert.deepEqual([login.code, login.out.includes(`${registry.host}  Accepted`)], [0, true]);
+  const image = `${registry.host}/team/app:1`;
+  const pull = await call(["check", "--login", "--image", image, "--image", "b.io/x"], reach);
+  assert.equal(pull.code, 1);
+  const why = "its token service answers 403";
+  assert.match(pull.out, new RegExp(`${registry.host}  +Denied +${why}`));
+  assert.match(pull.out, new RegExp(`${image} +Denied +${why}`));
+  assert.match(pull.out, /b\.io\/x +Unknown +no entry serves it/);
+  const json = await call(["check", "--login", "--image", image, "-o", "json"], reach);
+  const { images } = JSON.parse(json.out) as { images: object[] };
+  assert.deepEqual(images, [{ image, answer: "Denied", why }]);
+});
+
+test("refuses --image without --login, and a text that is not an image", async () => {
+  const reach = { cluster: cluster({ "quay.io": "u:p" }) };
+  assert.match((await call(["check", "--image", "quay.io/x"], reach)).err, /also needs --login/);
+  const { err } = await call(["check", "--login", "--image", "A B"], reach);
+  assert.match(err, /is not an image name/);
 });
 
 test("if input is piped, but no file is given, warns that it does not read standard input", async () => {

@@ -5,7 +5,10 @@
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
 import { additionalSecretName, namespace, secretKeys } from "#contract/names.ts";
-import { oneOf, toggle } from "#contract/values.ts";
+import { oneOf, toggle, Wrong } from "#contract/values.ts";
+import { askAll, limitSeconds } from "#registry/ask.ts";
+import { planOf, questionsOf, verdictsOf, type Verdict } from "#registry/question.ts";
+import { repositoryOf } from "#pullsecret/registry/image.ts";
 import { expiryOf } from "#pullsecret/document/expiry.ts";
 import { documentLimits } from "#pullsecret/json/json.ts";
 import { escape, formatPath, redactKey } from "#pullsecret/problems/keypath.ts";
@@ -22,7 +25,6 @@ import {
   type Protection,
   protectionOf,
 } from "../document/verdict.ts";
-import { logInToAll, type LoginOutcome } from "../login/login.ts";
 import { columns, outputFlag, print } from "../terminal/output.ts";
 import { command } from "../terminal/command.ts";
 import { Refused, type ClusterIo, type ScreenIo, type Reach } from "../terminal/io.ts";
@@ -45,11 +47,20 @@ type Answer = Readonly<{
   problems: readonly Finding[];
   warnings: readonly Finding[];
   /** With --login, each registry has `answer` and `why`. */
-  registries: readonly (Readonly<{ registry: string }> & Partial<LoginOutcome>)[];
+  registries: readonly (Readonly<{ registry: string }> & Partial<Said>)[];
+  /** With --image. */
+  images?: readonly (Readonly<{ image: string }> & Said)[];
 }>;
 
-/** The time limit for all requests to one registry together. */
-const registrySeconds = 30;
+/** A registry's verdict. */
+type Said = Pick<Verdict, "answer" | "why">;
+
+const saidBy = ({ answer, why }: Verdict): Said => ({ answer, why });
+
+const image = (text: string): string | Wrong =>
+  repositoryOf(text) === undefined
+    ? new Wrong("is not an image name (example: registry.example/team/app:1)")
+    : text;
 
 export const check = command(
   {
@@ -59,16 +70,21 @@ export const check = command(
     more:
       "The file is a pull secret, or a manifest in JSON or YAML: Secrets, ExternalSecrets with a\n" +
       "template, and lists of them. With a file, the command needs no cluster. Without a file, it\n" +
-      "checks the source's Secret, which requires the right to get it. --login sends requests to\n" +
-      "each registry from this machine: first /v2/, then a token or Basic. It sends a credential\n" +
-      "only over TLS, except to this machine. -o github prints annotations of GitHub Actions. The\n" +
-      "exit code is 1 if the pull secret is refused, or if with --login a registry refuses its\n" +
-      "credential or does not answer within 30 s. If a registry uses your own authority, set\n" +
-      "NODE_EXTRA_CA_CERTS to its file.",
+      "checks the source's Secret, which requires the right to get it. --login asks each registry\n" +
+      "from this machine: it logs in, or with --image asks for the right to pull that image. It\n" +
+      "sends a credential only over TLS, except to this machine and for a key with http://. -o\n" +
+      "github prints annotations of GitHub Actions. The exit code is 1 if the pull secret is refused,\n" +
+      `or if with --login a registry denies its credential or gives no answer within ${limitSeconds} s. If a\n` +
+      "registry uses your own authority, set NODE_EXTRA_CA_CERTS to its file.",
     flags: {
       F: { read: path, from: "operand", what: "the pull secret to check, as with --file" },
       file: { read: path, short: "f", what: "the pull secret to check, instead of the cluster's" },
-      login: { ...toggle, what: "log in to each registry with its credential" },
+      login: { ...toggle, what: "ask each registry whether it accepts its credential" },
+      image: {
+        read: image,
+        repeated: true,
+        what: "with --login, an image that nodes must be able to pull",
+      },
       ...sourceFlag,
       output: {
         ...outputFlag.output,
@@ -81,9 +97,11 @@ export const check = command(
       ({ F, file }) => (F && file ? "--file: F is given already; give one of the two" : undefined),
       ({ F, file, source }) =>
         source && (F ?? file) ? "--source: names a Secret; leave out the file" : undefined,
+      ({ image: images = [], login }) =>
+        images.length > 0 && !login ? "--image: also needs --login" : undefined,
     ],
   },
-  async ({ F, file = F, login, source, output, ...how }, io) => {
+  async ({ F, file = F, login, image: names, source, output, ...how }, io) => {
     if (file === undefined && io.piped)
       io.err("standard input is not read: checks the Secret; give - to check standard input");
     const { documents, protection } =
@@ -97,12 +115,17 @@ export const check = command(
     const problems = each.flatMap((result) => result.problems);
     const warnings = each.flatMap((result) => result.warnings);
     const entries = each.flatMap((result) => result.entries);
-    const asked = login && problems.length === 0;
-    const outcomes = asked ? await logInToAll(entries, registrySeconds) : [];
-    const registries = entries.map(({ registry }, at) => {
-      const named = { registry: redactKey(registry) };
-      return Object.assign(named, outcomes[at]);
+    const plan = login && problems.length === 0 ? planOf(entries, names) : planOf([], []);
+    const answers = await askAll(questionsOf(plan));
+    const verdicts = verdictsOf(plan, (question) => answers.get(question));
+    const registries = entries.map((entry) => {
+      const verdict = verdicts.entries.get(entry);
+      return { registry: redactKey(entry.registry), ...(verdict && saidBy(verdict)) };
     });
+    const images = verdicts.images.map(({ image: name, ...verdict }) => ({
+      image: name,
+      ...saidBy(verdict),
+    }));
     const accepted = problems.length === 0;
     if (output === "github") io.out(annotations(file, problems, warnings));
     else {
@@ -113,12 +136,14 @@ export const check = command(
       if (accepted || output !== "text")
         await print(
           output,
-          { accepted, ...findings, registries },
+          { accepted, ...findings, registries, ...(images.length > 0 && { images }) },
           (report) => lines(report, io),
           io,
         );
     }
-    return !accepted || outcomes.some(({ answer }) => failures.has(answer)) ? 1 : 0;
+    const isWorking = ({ answer, asked }: Verdict) => answer === "Accepted" || !asked;
+    const all = [...verdicts.entries.values(), ...verdicts.images];
+    return accepted && all.every(isWorking) ? 0 : 1;
   },
 );
 
@@ -168,8 +193,6 @@ function annotations(
   return [...problems.map(line("error")), ...warnings.map(line("warning"))].join("");
 }
 
-const failures: ReadonlySet<LoginOutcome["answer"]> = new Set(["refuses", "unreachable"]);
-
 async function ofCluster(how: Reach, source: string | undefined, io: ClusterIo) {
   const cluster = await io.reach(how);
   const object = await peekObject(cluster);
@@ -185,29 +208,18 @@ async function ofCluster(how: Reach, source: string | undefined, io: ClusterIo) 
   return { documents: [document], protection: protectionOf(object) };
 }
 
-const words = {
-  accepts: "accepts",
-  refuses: "refuses",
-  unreachable: "cannot be reached",
-  notAsked: "is not asked",
-} as const;
+const inks = { Accepted: "good", Denied: "bad", Unknown: "doubt" } as const;
 
-const inks = {
-  accepts: "good",
-  refuses: "bad",
-  unreachable: "doubt",
-  notAsked: "faint",
-} as const;
-
-function lines({ registries }: Answer, { terminal }: ScreenIo): string[] {
+function lines({ registries, images = [] }: Answer, { terminal }: ScreenIo): string[] {
   const count = registries.length;
   const paint = paintFor(terminal);
-  const asked = registries.flatMap(({ registry, answer, why = "" }) =>
-    answer === undefined ? [] : [{ answer, row: [registry, words[answer], why] }],
+  const named = images.map(({ image: name, ...said }) => ({ ...said, registry: name }));
+  const asked = [...registries, ...named].flatMap(({ registry, answer, why = "" }) =>
+    answer === undefined ? [] : [{ answer, row: [registry, answer, why] }],
   );
   const rows = columns(asked.map(({ row }) => row));
   return [
     paint.good(`accepted: ${count} ${count === 1 ? "registry" : "registries"}`),
-    ...rows.map((row, at) => paint[inks[asked[at]?.answer ?? "notAsked"]](row)),
+    ...rows.map((row, at) => paint[inks[asked[at]?.answer ?? "Unknown"]](row)),
   ];
 }

@@ -10,7 +10,7 @@ import { connect, createServer as createTcpServer, type AddressInfo } from "node
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { file } from "#plugin/cases.fixture.ts";
-import { respond, serve } from "#plugin/login/server.fixture.ts";
+import { respond, serve } from "#registry/server.fixture.ts";
 import { authorityAt } from "../cluster/host/certificates.ts";
 import { declare, document, paths, wipe } from "../controller/plane.ts";
 import { password, type PluginRig } from "./rig.ts";
@@ -43,7 +43,7 @@ export function loginTests({ on, plugin }: PluginRig): void {
     const good = await plugin("check --login");
     assert.deepEqual(
       [good.code, good.out],
-      [0, `accepted: 1 registry\n  ${near.address}  accepts\n`],
+      [0, `accepted: 1 registry\n  ${near.address}  Accepted\n`],
       good.err,
     );
 
@@ -51,8 +51,8 @@ export function loginTests({ on, plugin }: PluginRig): void {
     const bad = await plugin("check --login -o json");
     assert.equal(bad.code, 1, bad.err);
     const [reported] = (JSON.parse(bad.out) as { registries: object[] }).registries;
-    const why = "/v2/ answers 401";
-    assert.deepEqual(reported, { registry: near.address, answer: "refuses", why });
+    const why = "the registry answers 401";
+    assert.deepEqual(reported, { registry: near.address, answer: "Denied", why });
     assert.ok(!`${bad.out}${bad.err}`.includes(password));
 
     const held = await plugin("check --login", "", "nobody");
@@ -62,7 +62,7 @@ export function loginTests({ on, plugin }: PluginRig): void {
     await declare(on(), document({ [registry.address]: pair }));
     const plain = await plugin("check --login");
     assert.equal(plain.code, 1);
-    assert.match(plain.out, /cannot be reached {2}does not speak TLS/);
+    assert.match(plain.out, /Unknown {2}does not speak TLS/);
     await wipe(on());
     assert.equal(await on().api.get(paths.additional), undefined);
   });

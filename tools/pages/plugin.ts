@@ -77,9 +77,10 @@ ask first. You can put flags before the command. Colours are for terminals only;
 With \`-o json\` or \`yaml\`, \`status\` prints the object as \`kubectl explain gps\` describes it, without
 managed fields. Unknown values are absent. \`check\` prints \`{accepted, problems, warnings, registries}\`. Problems and
 warnings are lists of \`{code, source, path, message, next}\`. Registries is a list of
-\`{registry, answer, why}\`, of which the last two exist only with \`--login\`. \`explain\` of an object prints a
-list, and \`uninstall\` prints \`{deleted, kept}\`.
+\`{registry, answer, why}\`, of which the last two exist only with \`--login\`. With \`--image\`, images is a
+list of \`{image, answer, why}\`. \`explain\` of an object prints a list, and \`uninstall\` prints \`{deleted, kept}\`.
 
-\`check --login\` sends a credential only to a registry that requests it, and nothing to the target
-of a redirect to another host.
+\`check --login\` asks each registry for a login, or for the pull of each \`--image\`, by [the
+controller's rules](../../SECURITY.md#what-leaves-the-cluster). The answer is \`Accepted\`, \`Denied\` (401,
+or 403 to the credential) or \`Unknown\`. Only \`--image\` finds a token that may log in, but not pull.
 `;

@@ -13,6 +13,7 @@ import { effectIn, effectOf, isPure, isPureImport, declaresPure } from "./purity
 const order: readonly string[] = [
   "lib/contract: .",
   "lib/pullsecret: problems json registry document kubelet merge .",
+  "lib/registry: .",
   "lib/kube: kubeconfig client . watch apply",
   "lib/runtime: .",
   "lib/api: .",
@@ -20,7 +21,7 @@ const order: readonly string[] = [
   "controller: policy objects sources rollout withdrawal status .",
   "fleet: rules transport inventory .",
   "tenants: rules .",
-  "plugin: terminal login cluster document clusters joining seal show pods removal bundle completion commands/fleet commands .",
+  "plugin: terminal cluster document clusters joining seal show pods removal bundle completion commands/fleet commands .",
 ].flatMap((line) => {
   const [top = "", ...folders] = line.split(/:? /);
   return folders.map((folder) => (folder === "." ? top : `${top}/${folder}`));

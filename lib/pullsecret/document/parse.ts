@@ -9,8 +9,11 @@ import { problem, type Problem, type ProblemKind } from "../problems/problems.ts
 import { dockerHubKey, hidesDockerHub, isHubToken } from "../registry/registry.ts";
 import { Findings, type NamedSource } from "../problems/findings.ts";
 
-/** One registry's credential. `registry` is the key as it is written out. */
-export type Entry = Readonly<{ registry: string; credential: Credential }>;
+/**
+ * One registry's credential. `registry` is the key as it is written out. `isPlain`: the source
+ * writes the key with `http://`, which the kubelet ignores.
+ */
+export type Entry = Readonly<{ registry: string; credential: Credential; isPlain?: true }>;
 
 export type Accepted = Readonly<{
   ok: true;
@@ -125,7 +128,7 @@ function readSpellings(spellings: readonly Seen[], findings: Findings): Entry[] 
   }
   // An additional source with several credentials is refused already.
   if (distinct.length <= 1 || findings.source.role === "additional")
-    return distinct.map(({ registry, credential }) => ({ registry, credential }));
+    return distinct.map((spelling) => entryOf(spelling, spelling.registry));
   const own = new Set(distinct.map(({ key }) => key));
   const used = new Map<string, Seen>();
   for (const spelling of distinct) {
@@ -135,8 +138,11 @@ function readSpellings(spellings: readonly Seen[], findings: Findings): Entry[] 
     // No spelling is free. A registry has nine spellings, and no document seen so far needed more.
     else findings.leaveOut("sameRegistry", ["auths", spelling.key], quote(distinct[0]?.key ?? ""));
   }
-  return [...used].map(([registry, { credential }]) => ({ registry, credential }));
+  return [...used].map(([registry, spelling]) => entryOf(spelling, registry));
 }
+
+const entryOf = ({ key, credential }: Seen, registry: string): Entry =>
+  key.startsWith("http://") ? { registry, credential, isPlain: true } : { registry, credential };
 
 /** Sorts the spelling that we write before the others, whatever the order in the document. */
 function byPlainness(spelling: Seen, other: Seen): number {

@@ -17,7 +17,7 @@ const digest = "sha256:[a-f0-9]{64}|sha384:[a-f0-9]{96}|sha512:[a-f0-9]{128}";
  * the host.
  */
 const reference = new RegExp(
-  `^((?:${host}/)?)(${part}(?:/${part})*)(?::${tag})?(?:@(?:${digest}))?$`,
+  `^((?:${host}/)?)(${part}(?:/${part})*)(?::(${tag}))?(?:@(${digest}))?$`,
 );
 /** Counted without the host. */
 const longestPath = 255;
@@ -33,6 +33,14 @@ export function repositoryOf(image: string): string | undefined {
   return domain === undefined || path === undefined || path.length > longestPath
     ? undefined
     : domain + path;
+}
+
+/**
+ * The digest, or else the tag, of a valid image reference, as the kubelet's runtime requests it.
+ */
+export function referenceOf(image: string): string {
+  const [, , , tagged, pinned] = reference.exec(expand(image)) ?? [];
+  return pinned ?? tagged ?? "latest";
 }
 
 function expand(image: string): string {

@@ -3,7 +3,11 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-export type ReceivedRequest = Readonly<{ url: string; authorization: string }>;
+export type ReceivedRequest = Readonly<{
+  method: string;
+  url: string;
+  authorization: string;
+}>;
 
 export type ServedRegistry = Readonly<{ host: string; asked: readonly ReceivedRequest[] }> &
   AsyncDisposable;
@@ -14,7 +18,8 @@ export async function serve(
 ): Promise<ServedRegistry> {
   const asked: ReceivedRequest[] = [];
   const server = createServer((request: IncomingMessage, response) => {
-    const received = { url: request.url ?? "", authorization: request.headers.authorization ?? "" };
+    const { method = "", url = "", headers } = request;
+    const received = { method, url, authorization: headers.authorization ?? "" };
     asked.push(received);
     answer(received, response, host);
   });

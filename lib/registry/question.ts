@@ -1,0 +1,181 @@
+/**
+ * What to ask the registries about a pull secret, and what their answers mean for its entries and
+ * for images. Pure.
+ */
+import { createHash } from "node:crypto";
+import type { Credential } from "#pullsecret/document/auth.ts";
+import type { Entry } from "#pullsecret/document/parse.ts";
+import { match } from "#pullsecret/kubelet/match.ts";
+import { referenceOf, repositoryOf } from "#pullsecret/registry/image.ts";
+import { dockerHubRegistry, hasWildcard, hostOf, identity } from "#pullsecret/registry/registry.ts";
+import { splitPort } from "#pullsecret/registry/url.ts";
+
+/**
+ * What a registry answers about a credential. `Unknown`: it gave no answer, or an answer that is
+ * neither.
+ */
+export type Verdict = Readonly<{
+  answer: "Accepted" | "Denied" | "Unknown";
+  /** The reason. It contains nothing that a registry sent, except a status. */
+  why: string;
+  /** False if the credential was not sent, because nothing requests it. */
+  asked: boolean;
+}>;
+
+/** A pull of an image, or a login if there is no `pull`. */
+export type Question = Readonly<{
+  /** Equal for equal questions. */
+  id: string;
+  /** HOST or HOST:PORT. The only host that gets the credentials, besides its token service. */
+  host: string;
+  pull: Readonly<{ path: string; reference: string }> | undefined;
+  /** In the order of the kubelet, until one is accepted. */
+  tries: readonly Try[];
+}>;
+
+/** `isPlain`: the key says `http://`, so the credential may be sent without TLS. */
+export type Try = Readonly<{ credential: Credential; isPlain: boolean }>;
+
+/** A verdict for each try of a question, as far as it was tried. */
+export type Answers = readonly Verdict[];
+
+type Pull = Readonly<{ image: string; tries: readonly Entry[]; question: Question | Verdict }>;
+type Login = Readonly<{ entry: Entry; question: Question | Verdict }>;
+export type Plan = Readonly<{ pulls: readonly Pull[]; logins: readonly Login[] }>;
+
+export const isQuestion = (value: Question | Verdict): value is Question => "id" in value;
+
+export const cannotAsk = (why: string): Verdict => ({ answer: "Unknown", why, asked: false });
+
+/**
+ * Plans a pull of each image, and a login for each entry that is not the first one that the kubelet
+ * tries for one of the images.
+ */
+export function planOf(entries: readonly Entry[], images: readonly string[]): Plan {
+  const pulls = [...new Set(images)].map((image) => pullOf(entries, image));
+  const first = new Set(
+    pulls.flatMap(({ question, tries }) => (isQuestion(question) ? tries.slice(0, 1) : [])),
+  );
+  const logins = entries
+    .filter((entry) => !first.has(entry))
+    .map((entry) => ({ entry, question: loginOf(entry) }));
+  return { pulls, logins };
+}
+
+/** The questions of a plan, each once. */
+export function questionsOf({ pulls, logins }: Plan): readonly Question[] {
+  const questions = [...pulls, ...logins].flatMap(({ question }) =>
+    isQuestion(question) ? [[question.id, question] as const] : [],
+  );
+  return [...new Map(questions).values()];
+}
+
+export type Verified = Readonly<{
+  /** Entries without an answer yet are missing. */
+  entries: ReadonlyMap<Entry, Verdict>;
+  /** `tries`: the entries that were tried for the image. Images without an answer yet are missing. */
+  images: readonly (Readonly<{ image: string; tries: readonly Entry[] }> & Verdict)[];
+}>;
+
+/**
+ * The verdicts from the answers so far. An image is denied only if each of its credentials is. For
+ * an entry, pulls count before a login, because a token may be allowed to log in but not to pull.
+ */
+export function verdictsOf(
+  { pulls, logins }: Plan,
+  answersOf: (question: Question) => Answers | undefined,
+): Verified {
+  const entries = new Map<Entry, Verdict>();
+  for (const { entry, question } of logins) {
+    const verdict = isQuestion(question) ? answersOf(question)?.[0] : question;
+    if (verdict !== undefined) entries.set(entry, verdict);
+  }
+  const images: Verified["images"][number][] = [];
+  const pulled = new Map<Entry, Verdict[]>();
+  for (const { image, tries, question } of pulls) {
+    const answers = isQuestion(question) ? answersOf(question) : [];
+    if (answers === undefined) continue;
+    for (const [at, answer] of answers.entries()) {
+      const entry = tries[at];
+      // A pull that requires no credential is no verdict on the credential.
+      const verdict = answer.asked ? answer : cannotAsk(answer.why);
+      if (entry !== undefined) pulled.set(entry, [...(pulled.get(entry) ?? []), verdict]);
+    }
+    const verdict = isQuestion(question) ? imageVerdict(answers) : question;
+    images.push({ image, tries: tries.slice(0, answers.length), ...verdict });
+  }
+  for (const [entry, verdicts] of pulled) {
+    const definite = best(verdicts, "Accepted") ?? best(verdicts, "Denied");
+    const verdict = definite ?? entries.get(entry) ?? verdicts[0];
+    if (verdict !== undefined) entries.set(entry, verdict);
+  }
+  return { entries, images };
+}
+
+const best = (verdicts: readonly Verdict[], answer: Verdict["answer"]) =>
+  verdicts.find((verdict) => verdict.answer === answer);
+
+const imageVerdict = (answers: Answers): Verdict =>
+  best(answers, "Accepted") ??
+  best(answers, "Unknown") ??
+  answers[0] ??
+  cannotAsk("no entry serves it");
+
+function pullOf(entries: readonly Entry[], image: string): Pull {
+  const repository = repositoryOf(image);
+  if (repository === undefined)
+    return { image, tries: [], question: cannotAsk("not a valid image name") };
+  const keyed = entries.map((entry) => ({ key: entry.registry, entry }));
+  const tries = match(keyed, repository).tries.flatMap((group) => group.map(({ entry }) => entry));
+  const imageHost = hostOf(repository);
+  // The kubelet would send Docker Hub's credential to a host without a dot, such as localhost.
+  if (!/[.:]/.test(imageHost)) return { image, tries, question: cannotAsk("its host is local") };
+  if (tries.length === 0) return { image, tries, question: cannotAsk("no entry serves it") };
+  const pull = { path: repository.slice(imageHost.length + 1), reference: referenceOf(image) };
+  return { image, tries, question: questionOf(servingHost(imageHost), pull, tries) };
+}
+
+function loginOf(entry: Entry): Question | Verdict {
+  const host = hostOfKey(entry.registry);
+  if (host === undefined) return cannotAsk("a pattern does not name one host");
+  return questionOf(host, undefined, [entry]);
+}
+
+function questionOf(
+  host: string,
+  pull: Question["pull"],
+  entries: readonly Entry[],
+): Question | Verdict {
+  if (!isExactly(host)) return cannotAsk("it names no host");
+  const tries = entries.map(({ credential, isPlain = false }) => ({
+    credential,
+    isPlain: isPlain && host !== dockerHubRegistry,
+  }));
+  const hash = createHash("sha256");
+  for (const { credential, isPlain } of tries) hash.update(`${isPlain} ${credential.encode()}\n`);
+  return { id: JSON.stringify([host, pull, hash.digest("hex")]), host, pull, tries };
+}
+
+/**
+ * Whether a URL with this host leads to this host. A URL's host can be an address in an odd
+ * notation, which means another host there than for a container runtime.
+ */
+function isExactly(host: string): boolean {
+  const url = `https://${host}/v2/`;
+  if (!URL.canParse(url)) return false;
+  const { hostname, pathname } = new URL(url);
+  const name = splitPort(host).host.replace(/^\[|\]$/g, "");
+  return hostname.replace(/^\[|\]$/g, "") === name.toLowerCase() && pathname === "/v2/";
+}
+
+/** The names that images and pull secrets use for Docker Hub. */
+const dockerHub: ReadonlySet<string> = new Set(["docker.io", "index.docker.io"]);
+
+const servingHost = (host: string) => (dockerHub.has(host) ? dockerHubRegistry : host);
+
+/** The host of a key, as HOST or HOST:PORT. Undefined if the key does not name exactly one host. */
+export function hostOfKey(key: string): string | undefined {
+  const registry = identity(key);
+  if (registry === undefined || hasWildcard(registry)) return undefined;
+  return servingHost(hostOf(registry));
+}

@@ -18,6 +18,7 @@ import { Guard } from "./rollout/guard.ts";
 import { type Followed, Repairs } from "./rollout/write.ts";
 import { unchangedClock, type RemovalContext } from "./withdrawal/withdrawal.ts";
 import type { Extras } from "./sources/extras.ts";
+import type { Verifier } from "./sources/verifier.ts";
 import type { OriginalPlace } from "./sources/snapshot.ts";
 
 /** `live` is `cluster` without informers. */
@@ -28,6 +29,7 @@ type Open = Readonly<{
   cluster: Cluster;
   original: Reconciler["original"];
   extras: Reconciler["extras"];
+  verifier: Reconciler["verifier"];
   /** The objects that another client keeps changing. */
   contests: () => readonly ContestedObject[];
   followed: Followed;
@@ -41,7 +43,19 @@ type Open = Readonly<{
  * image.
  */
 export function assembleReconciler(
-  { log, metrics, live, cluster, original, extras, contests, followed, seconds, now }: Open,
+  {
+    log,
+    metrics,
+    live,
+    cluster,
+    original,
+    extras,
+    verifier,
+    contests,
+    followed,
+    seconds,
+    now,
+  }: Open,
   run: AgentImage,
 ): (policyReading: PolicyReading) => Reconciler {
   const admitted = new Admitted({
@@ -69,6 +83,7 @@ export function assembleReconciler(
     live,
     original,
     extras,
+    verifier,
     admitted,
     now,
     ...followed,
@@ -115,6 +130,7 @@ export type Reconciler = RemovalContext &
     live: Cluster;
     original: (OriginalPlace & Readonly<{ name: string }>) | undefined;
     extras: Extras;
+    verifier: Verifier;
     /** The API group of another operator that owns the nodes' pull secrets, if there is one. */
     platform: () => Promise<string | undefined>;
     /** Reports the outcome of a run. Never fails. */

@@ -24,6 +24,7 @@ import { followCollection } from "#kube/watch/collection.ts";
 import { CollectionInformer, Informer } from "#kube/watch/informer.ts";
 import { cached } from "#kube/watch/cached-client.ts";
 import { followExtras } from "./sources/extras.ts";
+import { openVerifier } from "./sources/verifier.ts";
 import { openOriginal } from "./sources/original.ts";
 import { collections } from "#kube/client/paths.ts";
 import { wantedOf } from "./objects/global-secret.ts";
@@ -130,7 +131,8 @@ export function openController(config: ControllerConfig, around: Around): Served
         now,
         signal,
       });
-      reconcilerOf = assembleReconciler({ ...open, extras }, image);
+      const verifier = openVerifier({ hint: loop.hint, now, seconds });
+      reconcilerOf = assembleReconciler({ ...open, extras, verifier }, image);
       // A standby needs none of these. Listing 5,000 pods takes 50 MB.
       const following = { cluster: live, hint: loop.hint, signal };
       const failed = (what: string) =>

@@ -116,6 +116,7 @@ function start(graceSeconds: number, onDelete: WithdrawalPolicy["onDelete"] = "W
         return managementState;
       },
     },
+    verifier: { look: () => () => undefined },
     requests: noRequests,
     get policyReading() {
       return { accepted: { spec: { managementState }, sourcesFrom: "uid" }, orphans: [] };

@@ -25,7 +25,8 @@ import { takeStep, type Progress } from "./rollout/step.ts";
 import type { Admitted } from "#kube/apply/admission.ts";
 import { podlessSeconds } from "./status/memory.ts";
 import type { Outcome } from "./status/outcome.ts";
-import { accept, noSourceApplies, type SourcesVerdict } from "./sources/accept.ts";
+import { accept, noSourceApplies, type SourcesVerdict, type Withheld } from "./sources/accept.ts";
+import { verified, withheldOf } from "./sources/verification.ts";
 import { keptOf, sincesOf, withdrawals } from "./withdrawal/grace.ts";
 import { remove, deletesNext, leftBehindIn } from "./withdrawal/remove.ts";
 
@@ -46,15 +47,21 @@ async function run(reconciler: Reconciler, outcome: Outcome): Promise<Again | un
   const { cluster, live, original, extras, policy } = reconciler;
   const extrasOf = (fresh: boolean) => () => extras.read(policy.sources, fresh);
   let snapshot = await observe(cluster, original, extrasOf(false));
+  const asking = { verification: policy.verification, verifier: reconciler.verifier };
+  const inputsNow = { inputs: inputsOf(snapshot, reconciler), ...knownOf(snapshot) };
+  const withheld = withheldOf(inputsNow, policy.merge, asking);
   if (
-    (isAbsent(snapshot, reconciler) || continuesWithdrawal(reconciler, snapshot)) &&
+    (isAbsent(snapshot, reconciler, withheld) || continuesWithdrawal(reconciler, snapshot)) &&
     deletesNext(snapshot)
   )
     snapshot = await observe(live, original, extrasOf(true));
   outcome.snapshot = snapshot;
-  const remembered = knownOf(snapshot);
+  const remembered = { ...knownOf(snapshot), withheld };
   const inputs = inputsOf(snapshot, reconciler);
-  if (isAbsent(snapshot, reconciler) && ownedOf(snapshot).length === foreignOf(snapshot).length) {
+  if (
+    isAbsent(snapshot, reconciler, withheld) &&
+    ownedOf(snapshot).length === foreignOf(snapshot).length
+  ) {
     // Before the objects were listed, nodes that were left behind would look as if they were clean.
     if (!reconciler.objects.view.listed) {
       outcome.stage = { kind: "starting" };
@@ -93,7 +100,7 @@ async function run(reconciler: Reconciler, outcome: Outcome): Promise<Again | un
     return later;
   }
   const absence = absences.get(sourceIds.additional);
-  const judged = accept(sources, policy.merge);
+  const judged = verified(accept(sources, policy.merge), withheld, asking);
   const verdict = {
     ...judged,
     warnings: [
@@ -225,8 +232,8 @@ const knownOf = ({ global, state }: Snapshot) => ({
  * True when no source supplies anything now. A deleted Secret counts as absent here, even within
  * its grace period.
  */
-function isAbsent(snapshot: Snapshot, applying: InputContext): boolean {
-  return noSourceApplies({ inputs: inputsOf(snapshot, applying), ...knownOf(snapshot) });
+function isAbsent(snapshot: Snapshot, applying: InputContext, withheld: Withheld): boolean {
+  return noSourceApplies({ inputs: inputsOf(snapshot, applying), ...knownOf(snapshot), withheld });
 }
 
 /**

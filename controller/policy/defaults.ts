@@ -17,6 +17,7 @@ export const defaults = {
   delivery: { mode: "Restart" },
   rollout: { maxUnavailable: "10%", maxFailures: 0, probation: "5s", minInterval: "0s" },
   withdrawal: { onDelete: "Withdraw", grace: "30s", deadline: "10m", forgetAfter: "24h" },
+  verification: { mode: "Warn", images: [], interval: "1h" },
 } as const satisfies GlobalPullSecretSpec;
 
 type Standard = GlobalPullSecretSpec & Readonly<{ delivery: Readonly<{ mode: DeliveryMode }> }>;

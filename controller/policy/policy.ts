@@ -33,6 +33,15 @@ export type WithdrawalPolicy = Readonly<{
   forgetAfterSeconds: number;
 }>;
 
+export type VerificationPolicy = Readonly<{
+  /** What happens to a new credential that its registry denies. Off: no registry is asked. */
+  mode: "Off" | "Warn" | "Refuse";
+  /** Images that the nodes must be able to pull. */
+  images: readonly string[];
+  /** Seconds between two questions. */
+  intervalSeconds: number;
+}>;
+
 export type PodPolicy = Readonly<{
   labels: Readonly<Record<string, string>>;
   annotations: Readonly<Record<string, string>>;
@@ -82,6 +91,7 @@ export type Policy = Readonly<{
       minIntervalSeconds: number;
     }>;
   withdrawal: WithdrawalPolicy;
+  verification: VerificationPolicy;
   agent: AgentPolicy;
 }>;
 

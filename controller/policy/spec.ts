@@ -1,6 +1,7 @@
 /** Translates GlobalPullSecret's spec into the policy. Pure. */
 import type { GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
 import { Wrong } from "#contract/values.ts";
+import { repositoryOf } from "#pullsecret/registry/image.ts";
 import { protectable } from "#pullsecret/merge/protect.ts";
 import { allowedDefaults, beyondLimits } from "./defaults.ts";
 import { deliveryOf, type Installed, type NodeCount, type Policy } from "./policy.ts";
@@ -55,6 +56,7 @@ function translated(
   };
   const rollout = { ...standard.rollout, ...spec.rollout };
   const withdrawal = { ...standard.withdrawal, ...spec.withdrawal };
+  const verification = { ...standard.verification, ...spec.verification };
   const seconds = (field: string, text = "") => read<number>(field, secondsOf(text));
   const count = (field: string, value: NodeCount = "", reader: typeof budget) =>
     read<NodeCount>(field, reader(String(value)));
@@ -87,9 +89,22 @@ function translated(
       deadlineSeconds: seconds("withdrawal.deadline", withdrawal.deadline),
       forgetAfterSeconds: seconds("withdrawal.forgetAfter", withdrawal.forgetAfter),
     },
+    verification: {
+      mode: verification.mode ?? "Warn",
+      images: (verification.images ?? []).map((image, at) =>
+        read(`verification.images[${at}]`, imageName(image)),
+      ),
+      intervalSeconds: seconds("verification.interval", verification.interval),
+    },
     agent: { ...installed.agent, delivery: deliveryOf(spec.delivery, standard.delivery.mode) },
   };
   return problems.length > 0 ? { ok: false, problems } : { ok: true, policy };
+}
+
+function imageName(image: string): string | Wrong {
+  return repositoryOf(image) === undefined
+    ? new Wrong("is not an image name (example: registry.example/team/app:1)")
+    : image;
 }
 
 const seconds = { h: 3600, m: 60, s: 1 } as const;

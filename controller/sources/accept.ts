@@ -4,11 +4,13 @@
  * the rotation of the other sources.
  */
 import { sourceIds, type RevisionContent } from "#contract/names.ts";
-import type { MergePolicy } from "#pullsecret/merge/merge.ts";
+import type { MergedEntry, MergePolicy } from "#pullsecret/merge/merge.ts";
+import type { Entry } from "#pullsecret/document/parse.ts";
 import type { Problem } from "#pullsecret/problems/problems.ts";
+import { imagesOf } from "#pullsecret/registry/key.ts";
 import { suppliersIn, type Published } from "../objects/global-secret.ts";
 import type { RememberedState } from "../objects/state.ts";
-import { choose, type JoinedSources, type SourceReading } from "./choice.ts";
+import { choose, nothing, type JoinedSources, type SourceReading } from "./choice.ts";
 import type { SourceInput, Withdrawal } from "./input.ts";
 import { readSource, type Remembered } from "./source.ts";
 import { registriesOf, verdictOf, type RegistryVerdict, type SourceVerdict } from "./verdict.ts";
@@ -35,25 +37,54 @@ export type SourcesVerdict = Readonly<{
   withdraws: Withdrawal | undefined;
   /** Source id → the document to record as the source's last accepted document. */
   accepted: RememberedState["accepted"];
+  /** The entries of `target`. Empty when nothing new is wanted. */
+  entries: readonly JudgedEntry[];
+  /** Registries and images that deny a credential which is in force. */
+  denials: readonly Problem[];
 }>;
 
+/** `isNew`: the last accepted document of the source does not have this credential. */
+type JudgedEntry = MergedEntry & Readonly<{ isNew: boolean }>;
+
+/**
+ * Source id → why its present document must not be used, although it is valid. Empty: its
+ * registries are being asked about it.
+ */
+export type Withheld = ReadonlyMap<string, readonly Problem[]>;
+
 /** `inputs`: highest priority first, the original last. */
-export type Sources = Remembered & Readonly<{ inputs: readonly SourceInput[] }>;
+export type Sources = Remembered &
+  Readonly<{ inputs: readonly SourceInput[]; withheld?: Withheld }>;
 
 /** True when no source except the original supplies anything, so there is nothing to apply. */
-export function noSourceApplies({ inputs, ...remembered }: Sources): boolean {
+export function noSourceApplies({ inputs, withheld, ...remembered }: Sources): boolean {
   return !inputs.some((input) => {
     if (input.applies === "whilePresent") return input.lookup !== "absent";
-    return input.applies === "onceAccepted" && readSource(input, remembered).now.present;
+    return input.applies === "onceAccepted" && read(input, remembered, withheld).now.present;
   });
+}
+
+/** Reads a source, with its last accepted document instead of one that is withheld. */
+function read(input: SourceInput, remembered: Remembered, withheld: Withheld = new Map()) {
+  const reading: SourceReading = { input, ...readSource(input, remembered) };
+  const reasons = withheld.get(input.id);
+  if (reasons === undefined) return reading;
+  const { now, before } = reading;
+  // An extra source that was only denied so far supplies nothing, so it cannot block a withdrawal.
+  const isDenied = reasons.length > 0 && !input.core && before === undefined;
+  const fallback = { ...nothing, ...before, present: now.present && !isDenied };
+  return { ...reading, now: { ...fallback, problems: [...now.problems, ...reasons] } };
 }
 
 /**
  * Judges the sources. Never throws. If only the original is left, `target` is always defined,
  * because a withdrawal cannot be refused.
  */
-export function accept({ inputs, ...remembered }: Sources, asked: MergePolicy): SourcesVerdict {
-  const readings = inputs.map((input) => ({ input, ...readSource(input, remembered) }));
+export function accept(
+  { inputs, withheld, ...remembered }: Sources,
+  asked: MergePolicy,
+): SourcesVerdict {
+  const readings = inputs.map((input) => read(input, remembered, withheld));
   const applying = readings.filter(
     ({ input: { applies }, now }) => applies !== "never" && now.present,
   );
@@ -100,7 +131,23 @@ function judged(
     unknown: isUnknown(readings),
     withdraws: undefined,
     accepted: Object.fromEntries(texts),
+    entries: newIn(merged.entries, readings),
+    denials: [],
   };
+}
+
+/** Marks the entries that the last accepted document of their source does not have. */
+function newIn(
+  entries: readonly MergedEntry[],
+  readings: readonly SourceReading[],
+): readonly JudgedEntry[] {
+  const nameIn = (from: string, { registry, credential }: Entry) =>
+    JSON.stringify([from, imagesOf(registry), credential.encode()]);
+  const before = readings.flatMap(({ input: { id }, before }) =>
+    (before?.entries?.entries ?? []).map((entry) => nameIn(id, entry)),
+  );
+  const accepted = new Set(before);
+  return entries.map((entry) => ({ ...entry, isNew: !accepted.has(nameIn(entry.from, entry)) }));
 }
 
 /**
@@ -132,6 +179,8 @@ function refused(
     unknown: isUnknown(readings),
     withdraws: undefined,
     accepted: state.accepted,
+    entries: [],
+    denials: [],
   };
 }
 

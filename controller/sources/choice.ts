@@ -29,7 +29,13 @@ export type JoinedSources = Readonly<{
 }>;
 type Outcome = JoinedSources | Readonly<{ ok: false; problems: readonly Problem[] }>;
 
-const nothing: Supply = { entries: undefined, text: undefined, problems: [], present: false };
+/** What a source without a document supplies. */
+export const nothing: Supply = {
+  entries: undefined,
+  text: undefined,
+  problems: [],
+  present: false,
+};
 
 /**
  * Chooses a document of each source. `ok` is false if a changed flag forbids even the documents

@@ -62,6 +62,16 @@ export const catalogue = {
     "the object that named it was deleted, and the present object names no sources, so it stays in force",
     "name it in spec.sources again, or delete its Secret to remove its entries",
   ],
+  denied: [
+    "GPS341",
+    "its registry denies the credential: {}",
+    "replace the credential; with it, nodes cannot pull even public images of this registry",
+  ],
+  imageDenied: [
+    "GPS342",
+    "the pull of {} is denied: {}",
+    "replace the credential, or grant its account the right to pull this image",
+  ],
   podsRefused: [
     "GPS320",
     "{}",

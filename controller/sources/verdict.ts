@@ -36,6 +36,10 @@ export type RegistryVerdict = Readonly<{
   shadows: readonly string[];
   /** When the credential expires, if the credential contains this time. */
   expires?: string;
+  /** The registry's answer about the credential. Absent with mode Off. */
+  verified?: "Accepted" | "Denied" | "Unknown";
+  /** When the registry answered. */
+  verifiedAt?: string;
 }>;
 
 /**
@@ -115,6 +119,7 @@ const statusOf: Readonly<Record<SourceReason, SourceVerdict["accepted"]>> = {
   Missing: "False",
   WithdrawalAwaited: "False",
   Kept: "False",
+  Verifying: "Unknown",
   Forbidden: "Unknown",
   Unreadable: "Unknown",
 };

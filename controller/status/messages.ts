@@ -46,6 +46,11 @@ export const troubles = {
     condition: "SourcesAccepted",
     reason: "ExtraSourceRejected",
   },
+  denied: {
+    event: "CredentialsDenied",
+    condition: "CredentialsVerified",
+    reason: "CredentialsDenied",
+  },
   notAllowed: { event: "PolicyNotAllowed", condition: "Stalled", reason: "NotAllowed" },
   unsupported: {
     event: "UnsupportedCluster",
@@ -129,6 +134,11 @@ export function originalUnknown(problems: readonly Problem[], subject: string): 
 export function sourceRejected(source: SourceVerdict): Notice {
   const { name, reason, message, resourceVersion } = source;
   return lasting("sourceRejected", message, `${name}/${reason}/${resourceVersion ?? ""}`);
+}
+
+/** Registries deny credentials that are in force. */
+export function denied(problems: readonly Problem[], subject: string): Notice {
+  return lasting("denied", lines(problems), subject);
 }
 
 export function warned(problems: readonly Problem[], subject: string): Notice {

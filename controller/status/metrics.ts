@@ -58,6 +58,11 @@ export function createMetrics(meters = openMeters()) {
       "When the first credential of the source expires, if its expiry is known",
       ["source"],
     ),
+    verified: gauge(
+      "registries",
+      "Registries by their last answer about the credential: Accepted, Denied or Unknown",
+      ["answer"],
+    ),
     troubles: gauge("trouble", "1 while the trouble with this Event reason lasts", ["reason"]),
     revision: gauge("revision", "Revision of global-pull-secret; 0 when there is none"),
     rolledOut: gauge("rolled_out", "1 while the revision is in force on the nodes"),

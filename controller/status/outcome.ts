@@ -143,6 +143,10 @@ function ofSources(verdict: SourcesVerdict, { subjects }: Context): readonly Tro
   for (const source of verdict.sources)
     if (source.problems.length > 0 && isExtra(source))
       troubles.push(["sourceRejected", messages.sourceRejected(source)]);
+  if (verdict.denials.length > 0) {
+    const places = verdict.denials.map(({ source, path }) => `${source} ${path}`);
+    troubles.push(["denied", messages.denied(verdict.denials, places.join())]);
+  }
   return troubles;
 }
 

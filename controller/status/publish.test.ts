@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bad, policy, secret, sources, text } from "../sources/accept.fixture.ts";
 import { accept } from "../sources/accept.ts";
+import { finding } from "../sources/problems.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Announce } from "./events.ts";
 import { Contested, type ContestedObject } from "#kube/contested-client.ts";
@@ -95,7 +96,7 @@ function watched() {
   const series = async () => {
     const lines = (await metrics.registry.metrics()).split("\n").map((line) => line.split(" "));
     const gauges =
-      /^global_pull_secret_(source_accepted|credential_expiry|trouble|revision|rolled_out|nodes)/;
+      /^global_pull_secret_(source_accepted|credential_expiry|registries|trouble|revision|rolled_out|nodes)/;
     return Object.fromEntries(
       lines
         .filter(
@@ -267,6 +268,29 @@ test("shows in a metric when a source's first credential expires, until the sour
   assert.deepEqual(await expiries(), [[name, 1_800_000_000]]);
   run({ stage: { kind: "nothing", leftBehind: [] } });
   assert.deepEqual(await expiries(), []);
+});
+
+test("reports a denied credential in an Event and in metrics, until it is accepted", async () => {
+  const { run, announced, series } = watched();
+  const additional = pullSecret('{"auths":{"a.io":{"auth":"dTpw"}}}');
+  const judged = verdictOf(additional);
+  const withAnswer = (verified: "Accepted" | "Denied") => ({
+    ...judged,
+    registries: judged.registries.map((registry) => Object.assign({}, registry, { verified })),
+    denials:
+      verified === "Denied"
+        ? [finding("denied", "additional-pull-secret", "a", "answers 401")]
+        : [],
+  });
+  run({ verdict: withAnswer("Denied"), snapshot: snapshotOf({ additional }) });
+  assert.match(announced.join("\n"), /GPS341 .*its registry denies the credential: answers 401/);
+  const denied = await series();
+  assert.equal(denied['registries{answer="Denied"}'], 1);
+  assert.equal(denied['trouble{reason="CredentialsDenied"}'], 1);
+  run({ verdict: withAnswer("Accepted"), snapshot: snapshotOf({ additional }) });
+  const accepted = await series();
+  assert.equal(accepted['registries{answer="Accepted"}'], 1);
+  assert.equal(accepted['trouble{reason="CredentialsDenied"}'], undefined);
 });
 
 test("names the programs that wrote a source's data within ten minutes while it changes too often", () => {

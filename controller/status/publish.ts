@@ -133,6 +133,9 @@ function setSources(metrics: ControllerMetrics, { verdict, stage }: Outcome): vo
   if (verdict === undefined && stage?.kind !== "removal" && stage?.kind !== "nothing") return;
   metrics.accepted.reset();
   metrics.expiry.reset();
+  metrics.verified.reset();
+  for (const { verified } of verdict?.registries ?? [])
+    if (verified !== undefined) metrics.verified.inc({ answer: verified });
   for (const source of verdict?.sources ?? []) {
     // The additional Secret keeps the label of older versions, in which sources had no names.
     const name = source.name === additionalSecretName ? sourceIds.additional : source.name;

@@ -60,6 +60,20 @@ const table: readonly (readonly [string, Partial<StatusFacts>, string])[] = [
   ],
   ["no source", { stage: nothing, sources: [] }, "True NoSource - - True"],
   [
+    "registries are asked about the first content",
+    {
+      stage: { kind: "blocked" },
+      sources: [source({ accepted: "Unknown", reason: "Verifying" })],
+    },
+    "False Verifying R - False",
+  ],
+  [
+    "registries are asked about newer content",
+    { sources: [source({ accepted: "Unknown", reason: "Verifying" })] },
+    "False Verifying R - True",
+  ],
+  ["a registry denies a credential", trouble("denied"), "True InForce - - True"],
+  [
     "nodes left behind by a withdrawal",
     { stage: { kind: "nothing", leftBehind: ["n1"] }, sources: [] },
     "True NodesLeftBehind - - True",
@@ -447,3 +461,27 @@ test("in a cluster without nodes, reports the published revision as in force", (
   const stage = rollout({ served: 0, view: { ...noNodes, phase: "first" } });
   assert.deepEqual(statusOf(factsWith({ stage }), undefined, now).revision, { inForce: 7 });
 });
+
+const registry = (verified?: "Accepted" | "Denied" | "Unknown") => ({
+  registry: String(verified),
+  source: "additional-pull-secret",
+  ...(verified && { verified }),
+});
+const verifications: readonly (readonly [
+  facts: Partial<StatusFacts>,
+  status: string,
+  reason: string,
+])[] = [
+  [{ registries: [registry("Accepted"), registry("Unknown")] }, "True", "NoneDenied"],
+  [{ registries: [registry("Unknown")] }, "Unknown", "NotVerified"],
+  [{ registries: [registry()] }, "Unknown", "NotVerified"],
+  [{ ...trouble("denied"), registries: [registry("Accepted")] }, "False", "CredentialsDenied"],
+];
+for (const [facts, ...expected] of verifications)
+  test(`sets CredentialsVerified to ${expected.join(" ")} from ${JSON.stringify(facts)}`, () => {
+    const condition = conditionOf(
+      statusOf(factsWith(facts), undefined, now),
+      "CredentialsVerified",
+    );
+    assert.deepEqual([condition?.status, condition?.reason], expected);
+  });

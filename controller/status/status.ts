@@ -68,6 +68,7 @@ export function statusOf(facts: StatusFacts, before: Before, now: Date): GlobalP
     { type: "Reconciling", status: truth(summary.next === "controller"), ...words(summary) },
     { type: "Stalled", status: truth(summary.next === "person"), ...words(summary) },
     sourcesAccepted(sources),
+    credentialsVerified(facts),
     rolledOut(progress, summary),
     nodesLeftOut(facts, troubled, before),
   ];
@@ -157,6 +158,18 @@ function sourcesAccepted(sources: readonly SourceFacts[]): NewCondition {
   if (unknown.length > 0)
     return { type, status: "Unknown", reason: "SourceUnknown", message: list(unknown) };
   return { type, status: "True", reason: "AllAccepted", message: "every source is accepted" };
+}
+
+function credentialsVerified({ registries, troubles }: StatusFacts): NewCondition {
+  const type = "CredentialsVerified";
+  const denied = troubles.filter(({ kind }) => kind === "denied").map(({ message }) => message);
+  if (denied.length > 0)
+    return { type, status: "False", reason: "CredentialsDenied", message: denied.join(" | ") };
+  const accepted = registries.filter(({ verified }) => verified === "Accepted").length;
+  if (accepted === 0)
+    return { type, status: "Unknown", reason: "NotVerified", message: "no registry has answered" };
+  const message = `${accepted} of ${registries.length} registries accept their credentials`;
+  return { type, status: "True", reason: "NoneDenied", message };
 }
 
 /** The condition RolledOut. It is about the published content, even if newer content waits. */

@@ -80,6 +80,10 @@ const rules: readonly SummaryRule[] = [
       ? reconciling("StartingAgents", "the agents' old DaemonSet is being deleted")
       : undefined,
   ofPause,
+  ({ sources }) =>
+    sources.some(({ reason }) => reason === "Verifying")
+      ? reconciling("Verifying", "the registries are being asked about new content")
+      : undefined,
   // Entries that stay until someone requests their removal are in force, so nothing is awaited.
   ({ withdraws }) =>
     withdraws?.begins &&

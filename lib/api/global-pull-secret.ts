@@ -67,6 +67,12 @@ export type GlobalPullSecretSpec = Readonly<{
   rollout?: RolloutSpec;
   /** How entries leave the nodes after a source is deleted. */
   withdrawal?: WithdrawalSpec;
+  /**
+   * Whether the registries accept the credentials. The controller asks each registry before new
+   * content is published, and then at an interval: for an image, the pull of its manifest with the
+   * credentials that the kubelet would try, and for every other entry a login.
+   */
+  verification?: VerificationSpec;
 }>;
 
 /** An extra source of credentials. */
@@ -181,6 +187,30 @@ export type WithdrawalSpec = Readonly<{
 }>;
 
 /**
+ * Whether the registries accept the credentials. The controller asks each registry before new
+ * content is published, and then at an interval: for an image, the pull of its manifest with the
+ * credentials that the kubelet would try, and for every other entry a login.
+ */
+export type VerificationSpec = Readonly<{
+  /**
+   * Off: no registry is asked. Warn: a denied credential is published and reported. Refuse: a
+   * source with a new credential that is denied is refused, and its last accepted document stays in
+   * force; new content waits at most 10 s for the answers. A registry that gives no answer never
+   * refuses a source, and a credential that is denied later is only reported. Default: Warn.
+   */
+  mode?: "Off" | "Warn" | "Refuse";
+  /**
+   * Images that nodes must be able to pull. An account can be allowed to log in, but not to pull.
+   */
+  images?: readonly string[];
+  /**
+   * How often each registry is asked again, from 10m to 168h, with a jitter of a tenth. After
+   * another answer than Accepted it is asked after 10m. Default: 1h.
+   */
+  interval?: string;
+}>;
+
+/**
  * The state that the controller observes. Only the controller writes it. It contains no credential,
  * and nothing computed from a credential.
  */
@@ -212,8 +242,8 @@ export type GlobalPullSecretStatus = Readonly<{
    */
   failures?: readonly NodeFailure[];
   /**
-   * Ready, Reconciling, Stalled, SourcesAccepted, RolledOut and NodesLeftOut. Reconciling and
-   * Stalled are never both True.
+   * Ready, Reconciling, Stalled, SourcesAccepted, CredentialsVerified, RolledOut and NodesLeftOut.
+   * Reconciling and Stalled are never both True.
    */
   conditions?: readonly StatusCondition[];
 }>;
@@ -267,6 +297,13 @@ export type RegistryStatus = Readonly<{
   shadows?: readonly string[];
   /** When the credential expires. Known only for a JWT or a token of Amazon ECR. */
   expires?: string;
+  /**
+   * What the registry last answered about the credential. Unknown: it gave no answer yet, or cannot
+   * be asked. Absent with spec.verification.mode Off.
+   */
+  verified?: "Accepted" | "Denied" | "Unknown";
+  /** When the registry gave this answer. */
+  verifiedAt?: string;
 }>;
 
 /** Nodes, counted by their state with the published revision. */

@@ -12,6 +12,7 @@ export const conditions = {
   Stalled: "Not Ready, and you have to act. Never together with Reconciling.",
   SourcesAccepted:
     "Every source is accepted. If a source of `spec.sources` is refused, only this condition changes.",
+  CredentialsVerified: "The registries were asked, and none denies a credential that is in force.",
   RolledOut:
     "The published revision is in force, as Ready defines it. Newer content may still wait.",
   NodesLeftOut:
@@ -35,6 +36,7 @@ export const readyReasons = {
 export const reconcilingReasons = {
   Starting: "The controller has not finished its first run.",
   StartingAgents: "The agents are starting, and change nothing yet.",
+  Verifying: "The registries are being asked about new content, for at most 10 s.",
   OneNodeFirst: "No node has proved the revision yet, and one node is asked at a time.",
   RollingOut: "Nodes have proved the revision, and more nodes are asked to take it.",
   RollingOutLater: "A change waits until `spec.rollout.minInterval` is over.",
@@ -70,12 +72,16 @@ export const stalledReasons = {
   Overdue: "A withdrawal has not moved for `spec.withdrawal.deadline`.",
 } as const;
 
-/** Reasons of SourcesAccepted and NodesLeftOut that no other condition has. */
+/** Reasons of other conditions that Ready, Reconciling and Stalled do not have. */
 export const otherReasons = {
   AllAccepted: "SourcesAccepted: every source is accepted.",
   ExtraSourceRejected:
     "SourcesAccepted: only additional sources are refused, which never makes Ready False.",
   SourceUnknown: "SourcesAccepted: a source cannot be read, and none is refused.",
+  NoneDenied: "CredentialsVerified: a registry accepts its credential, and none denies one.",
+  CredentialsDenied:
+    "CredentialsVerified: a registry denies a credential that is in force. Nothing changes on nodes.",
+  NotVerified: "CredentialsVerified: no registry has given an answer, or none was asked.",
   NoneLeftOut: "NodesLeftOut: no node is left out.",
   NodesCannotBeServed: "NodesLeftOut: some nodes cannot be served now.",
 } as const;
@@ -108,6 +114,7 @@ export const sourceReasons = {
   WithdrawalAwaited:
     "It was deleted or emptied, or has lost most of its registries. What it had stays in force until the grace period is over.",
   Kept: "It was deleted or emptied. What it had stays in force, because `spec.withdrawal.onDelete` is Keep.",
+  Verifying: "Its registries are being asked whether they accept it.",
   Forbidden: "The controller has no right to read it.",
   Unreadable: "The API server does not answer the request for it.",
 } as const;
@@ -129,6 +136,8 @@ export const troubleReasons = {
   OriginalRejected: "The original is refused or missing.",
   OriginalUnknown: "The original cannot be read.",
   SourceRejected: "One of `spec.sources` is refused, missing, left out or cannot be read.",
+  CredentialsDenied:
+    "A registry denies a credential that is in force; the message names registry and source.",
   PolicyNotAllowed: "The spec requests something that the installer does not allow.",
   UnsupportedCluster: "Another operator owns the nodes' file.",
   ForeignObject: "An object with one of our names was made by another client.",

@@ -18,6 +18,7 @@ import type {
   SourceSpec,
   SourceStatus,
   StatusCondition,
+  VerificationSpec,
   WaitingNodes,
   WithdrawalSpec,
 } from "./global-pull-secret.ts";
@@ -43,6 +44,12 @@ const withdrawal: Required<WithdrawalSpec> = {
   forgetAfter: "24h",
 };
 
+const verification: Required<VerificationSpec> = {
+  mode: "Warn",
+  images: ["registry.example/team/app:1"],
+  interval: "1h",
+};
+
 const spec: Required<GlobalPullSecretSpec> = {
   managementState: "Managed",
   conflictPolicy: "PreferAdditional",
@@ -51,6 +58,7 @@ const spec: Required<GlobalPullSecretSpec> = {
   delivery,
   rollout,
   withdrawal,
+  verification,
 };
 
 const refused: Required<RefusedRevision> = { revision: 6, since: time, reason: "NodesFailed" };
@@ -68,6 +76,8 @@ const registry: Required<RegistryStatus> = {
   source: "team-a",
   shadows: ["original"],
   expires: "2026-01-01T12:00:00.000Z",
+  verified: "Accepted",
+  verifiedAt: time,
 };
 const waiting: Required<WaitingNodes> = { reason: "Silent", nodes: 1 };
 const nodes: Required<NodesStatus> = {

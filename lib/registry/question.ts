@@ -20,6 +20,8 @@ export type Verdict = Readonly<{
   why: string;
   /** False if the credential was not sent, because nothing requests it. */
   asked: boolean;
+  /** When the answer came, as ISO 8601, if someone recorded it. */
+  at?: string;
 }>;
 
 /** A pull of an image, or a login if there is no `pull`. */
@@ -39,9 +41,9 @@ export type Try = Readonly<{ credential: Credential; isPlain: boolean }>;
 /** A verdict for each try of a question, as far as it was tried. */
 export type Answers = readonly Verdict[];
 
-type Pull = Readonly<{ image: string; tries: readonly Entry[]; question: Question | Verdict }>;
-type Login = Readonly<{ entry: Entry; question: Question | Verdict }>;
-export type Plan = Readonly<{ pulls: readonly Pull[]; logins: readonly Login[] }>;
+type Pull<E> = Readonly<{ image: string; tries: readonly E[]; question: Question | Verdict }>;
+type Login<E> = Readonly<{ entry: E; question: Question | Verdict }>;
+export type Plan<E = Entry> = Readonly<{ pulls: readonly Pull<E>[]; logins: readonly Login<E>[] }>;
 
 export const isQuestion = (value: Question | Verdict): value is Question => "id" in value;
 
@@ -51,7 +53,7 @@ export const cannotAsk = (why: string): Verdict => ({ answer: "Unknown", why, as
  * Plans a pull of each image, and a login for each entry that is not the first one that the kubelet
  * tries for one of the images.
  */
-export function planOf(entries: readonly Entry[], images: readonly string[]): Plan {
+export function planOf<E extends Entry>(entries: readonly E[], images: readonly string[]): Plan<E> {
   const pulls = [...new Set(images)].map((image) => pullOf(entries, image));
   const first = new Set(
     pulls.flatMap(({ question, tries }) => (isQuestion(question) ? tries.slice(0, 1) : [])),
@@ -70,28 +72,28 @@ export function questionsOf({ pulls, logins }: Plan): readonly Question[] {
   return [...new Map(questions).values()];
 }
 
-export type Verified = Readonly<{
+export type Verified<E = Entry> = Readonly<{
   /** Entries without an answer yet are missing. */
-  entries: ReadonlyMap<Entry, Verdict>;
-  /** `tries`: the entries that were tried for the image. Images without an answer yet are missing. */
-  images: readonly (Readonly<{ image: string; tries: readonly Entry[] }> & Verdict)[];
+  entries: ReadonlyMap<E, Verdict>;
+  /** `tries`: the entries that were tried. Images without an answer yet are missing. */
+  images: readonly (Readonly<{ image: string; tries: readonly E[] }> & Verdict)[];
 }>;
 
 /**
  * The verdicts from the answers so far. An image is denied only if each of its credentials is. For
  * an entry, pulls count before a login, because a token may be allowed to log in but not to pull.
  */
-export function verdictsOf(
-  { pulls, logins }: Plan,
+export function verdictsOf<E extends Entry>(
+  { pulls, logins }: Plan<E>,
   answersOf: (question: Question) => Answers | undefined,
-): Verified {
-  const entries = new Map<Entry, Verdict>();
+): Verified<E> {
+  const entries = new Map<E, Verdict>();
   for (const { entry, question } of logins) {
     const verdict = isQuestion(question) ? answersOf(question)?.[0] : question;
     if (verdict !== undefined) entries.set(entry, verdict);
   }
-  const images: Verified["images"][number][] = [];
-  const pulled = new Map<Entry, Verdict[]>();
+  const images: Verified<E>["images"][number][] = [];
+  const pulled = new Map<E, Verdict[]>();
   for (const { image, tries, question } of pulls) {
     const answers = isQuestion(question) ? answersOf(question) : [];
     if (answers === undefined) continue;
@@ -121,7 +123,7 @@ const imageVerdict = (answers: Answers): Verdict =>
   answers[0] ??
   cannotAsk("no entry serves it");
 
-function pullOf(entries: readonly Entry[], image: string): Pull {
+function pullOf<E extends Entry>(entries: readonly E[], image: string): Pull<E> {
   const repository = repositoryOf(image);
   if (repository === undefined)
     return { image, tries: [], question: cannotAsk("not a valid image name") };

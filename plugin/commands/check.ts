@@ -120,7 +120,8 @@ export const check = command(
     const verdicts = verdictsOf(plan, (question) => answers.get(question));
     const registries = entries.map((entry) => {
       const verdict = verdicts.entries.get(entry);
-      return { registry: redactKey(entry.registry), ...(verdict && saidBy(verdict)) };
+      const named = { registry: redactKey(entry.registry) };
+      return Object.assign(named, verdict && saidBy(verdict));
     });
     const images = verdicts.images.map(({ image: name, ...verdict }) => ({
       image: name,

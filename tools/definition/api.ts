@@ -25,6 +25,7 @@ const names: Readonly<Record<string, string>> = {
   "spec.delivery.credentialProvider": "CredentialProviderSpec",
   "spec.rollout": "RolloutSpec",
   "spec.withdrawal": "WithdrawalSpec",
+  "spec.verification": "VerificationSpec",
   status: "GlobalPullSecretStatus",
   "status.revision": "RevisionStatus",
   "status.revision.refused": "RefusedRevision",

@@ -89,6 +89,15 @@ const lasting: Readonly<Record<TroubleKind, Lasting>> = {
     status("The source original has the error. Its API server does not answer, or refuses us."),
     codeOf("originalUnknown"),
   ],
+  denied: [
+    "15m",
+    "A registry denies a credential that is in force",
+    eventOf(
+      "CredentialsDenied",
+      "The message names the registry or image, and the source. Replace the credential: with it, nodes cannot pull even public images of the registry.",
+    ),
+    codeOf("denied"),
+  ],
   notAllowed: [
     "5m",
     "The policy exceeds a limit of the installer",

@@ -1,0 +1,180 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Answers, Plan, Question, Verdict } from "#registry/question.ts";
+import type { VerificationPolicy } from "#controller/policy/policy.ts";
+import {
+  acceptedFrom,
+  originalName,
+  policy,
+  secret,
+  sources,
+  text,
+  type Finds,
+} from "./accept.fixture.ts";
+import { accept, noSourceApplies } from "./accept.ts";
+import { verified, withheldOf } from "./verification.ts";
+
+const said = (answer: Verdict["answer"]): Answers => [
+  { answer, why: "the registry answers 401", asked: true, at: "2026-01-01T00:00:00.000Z" },
+];
+const [accepts, denies, silent] = [said("Accepted"), said("Denied"), said("Unknown")];
+
+/** Answers by user name; other users have no answer yet. */
+function run(
+  finds: Partial<Finds>,
+  byUser: Readonly<Record<string, Answers>>,
+  changes: Partial<VerificationPolicy> = {},
+) {
+  const asked: string[] = [];
+  const answersOf = ({ tries }: Question) => byUser[tries[0]?.credential.username ?? ""];
+  const asking = {
+    verification: { mode: "Refuse" as const, images: [], intervalSeconds: 3600, ...changes },
+    verifier: {
+      look: ({ pulls, logins }: Plan) => {
+        for (const { question } of [...pulls, ...logins])
+          if ("id" in question) asked.push(question.host);
+        return answersOf;
+      },
+    },
+  };
+  const read = sources(finds);
+  const withheld = withheldOf(read, policy, asking);
+  const all = { ...read, withheld };
+  const verdict = verified(accept(all, policy), withheld, asking);
+  return {
+    asked,
+    verdict,
+    document: verdict.target?.document,
+    applies: !noSourceApplies(all),
+    withheld: Object.fromEntries(
+      [...withheld].map(([id, all]) => [id, all.map(({ code }) => code)]),
+    ),
+    states: Object.fromEntries(verdict.sources.map(({ name, reason }) => [name, reason])),
+  };
+}
+
+const old = secret(text({ "a.io": "old:1" }));
+const newer = secret(text({ "a.io": "new:1" }));
+const before = acceptedFrom({ additional: old });
+const name = "additional-pull-secret";
+
+test("keeps the last accepted document when a new credential is denied, with a code", () => {
+  const { document, verdict, states } = run({ additional: newer, ...before }, { new: denies });
+  assert.equal(document, text({ "a.io": "old:1" }));
+  assert.deepEqual(verdict.accepted, { additional: text({ "a.io": "old:1" }) });
+  assert.deepEqual(states, { [name]: "Rejected" });
+  const [problem] = verdict.problems.additional;
+  assert.deepEqual([problem?.code, problem?.path], ["GPS341", 'auths["a.io"]']);
+});
+
+test("publishes nothing of a source that was denied from the beginning", () => {
+  const { verdict, states } = run({ additional: newer }, { new: denies });
+  assert.deepEqual([verdict.target, states], [undefined, { [name]: "Rejected" }]);
+});
+
+test("waits for the answers about a new credential, and reports nothing as refused", () => {
+  const { document, states, withheld, verdict } = run({ additional: newer, ...before }, {});
+  assert.equal(document, text({ "a.io": "old:1" }));
+  assert.deepEqual([states, withheld], [{ [name]: "Verifying" }, { additional: [] }]);
+  assert.deepEqual(verdict.problems.additional, []);
+});
+
+const published: readonly (readonly [
+  why: string,
+  finds: Partial<Finds>,
+  byUser: Readonly<Record<string, Answers>>,
+  changes?: Partial<VerificationPolicy>,
+])[] = [
+  ["an accepted credential", { additional: newer, ...before }, { new: accepts }],
+  ["a credential without an answer", { additional: newer, ...before }, { new: silent }],
+  [
+    "a denied credential with mode Warn",
+    { additional: newer, ...before },
+    { new: denies },
+    { mode: "Warn" },
+  ],
+  [
+    "a credential that waits for an answer with mode Warn",
+    { additional: newer },
+    {},
+    { mode: "Warn" },
+  ],
+  ["a credential with mode Off", { additional: newer }, { new: denies }, { mode: "Off" }],
+];
+for (const [why, finds, byUser, changes] of published)
+  test(`publishes ${why}`, () => {
+    const { document, withheld } = run(finds, byUser, changes);
+    assert.deepEqual([document, withheld], [text({ "a.io": "new:1" }), {}]);
+  });
+
+test("keeps a credential that is denied later, and a change beside it, and reports it", () => {
+  const both = secret(text({ "a.io": "old:1", "b.io": "b:1" }));
+  const finds = { additional: both, ...before };
+  const { document, verdict, withheld } = run(finds, { old: denies, b: accepts });
+  assert.deepEqual([document, withheld], [text({ "a.io": "old:1", "b.io": "b:1" }), {}]);
+  assert.deepEqual(
+    verdict.denials.map(({ code, path }) => [code, path]),
+    [["GPS341", 'auths["a.io"]']],
+  );
+  assert.deepEqual(
+    verdict.registries.map(({ verified: answer }) => answer),
+    ["Denied", "Accepted"],
+  );
+  assert.equal(verdict.registries[0]?.verifiedAt, "2026-01-01T00:00:00.000Z");
+});
+
+test("removes an entry although the rest of the source is denied", () => {
+  const both = acceptedFrom({ additional: secret(text({ "a.io": "old:1", "b.io": "b:1" })) });
+  const { document } = run({ additional: old, ...both }, { old: denies });
+  assert.equal(document, text({ "a.io": "old:1" }));
+});
+
+test("refuses a new credential that may log in, but not pull one of the images", () => {
+  const pull = { images: ["a.io/team/app:1"] };
+  const { verdict, withheld } = run({ additional: newer, ...before }, { new: denies }, pull);
+  assert.deepEqual(withheld, { additional: ["GPS342"] });
+  assert.match(verdict.problems.additional[0]?.what ?? "", /the pull of a\.io\/team\/app:1/);
+});
+
+test("withholds only the source whose credential is denied", () => {
+  const extras = { team: secret(text({ "t.io": "bad:1" })) };
+  const { document, states, applies } = run(
+    { additional: newer, extras, ...before },
+    { new: accepts, bad: denies },
+  );
+  assert.equal(document, text({ "a.io": "new:1" }));
+  assert.deepEqual([states, applies], [{ [name]: "Accepted", team: "Rejected" }, true]);
+});
+
+test("withholds each source that brings the same denied credential", () => {
+  const bad = secret(text({ "a.io": "bad:1" }));
+  const { withheld } = run({ additional: bad, extras: { team: bad }, ...before }, { bad: denies });
+  assert.deepEqual(withheld, { team: ["GPS341"], additional: ["GPS341"] });
+});
+
+test("lets the original rotate beside a denied source", () => {
+  const originals = ["orig:1", "orig:2"].map((pair) => secret(text({ "o.io": pair })));
+  const [first, second] = originals;
+  assert.ok(first !== undefined && second !== undefined);
+  const earlier = acceptedFrom({ additional: old, original: first, originalName });
+  const finds = { additional: newer, original: second, originalName, ...earlier };
+  const { document } = run(finds, { new: denies, orig: accepts });
+  assert.equal(document, text({ "a.io": "old:1", "o.io": "orig:2" }));
+});
+
+test("counts an extra source that was only denied as one that supplies nothing", () => {
+  const extras = { team: secret(text({ "t.io": "bad:1" })) };
+  assert.equal(run({ extras }, { bad: denies }).applies, false);
+  assert.equal(run({ extras }, {}).applies, true);
+});
+
+test("asks no registry with mode Off, or when no source applies", () => {
+  assert.deepEqual(run({ additional: newer }, {}, { mode: "Off" }).asked, []);
+  const original = secret(text({ "o.io": "orig:1" }));
+  assert.deepEqual(run({ original, originalName }, {}).asked, []);
+  const { verdict } = run({ additional: newer }, {}, { mode: "Off" });
+  assert.deepEqual(
+    verdict.registries.map(({ verified: answer }) => answer),
+    [undefined],
+  );
+});

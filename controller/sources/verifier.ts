@@ -1,0 +1,84 @@
+/**
+ * Asks the registries in the background and remembers their answers, so that no run waits for a
+ * registry. Each question is asked when it is new, and then again at an interval.
+ */
+import { askAll } from "#registry/ask.ts";
+import {
+  questionsOf,
+  type Answers,
+  type Plan,
+  type Question,
+  type Verdict,
+} from "#registry/question.ts";
+
+export type Verifier = Readonly<{
+  /** The answers so far. Begins to ask what is due. */
+  look: (plan: Plan, intervalSeconds: number) => (question: Question) => Answers | undefined;
+}>;
+
+type Options = Readonly<{
+  /** Called when new answers are there. */
+  hint: () => void;
+  now: () => Date;
+  /** A clock that never goes back, in seconds. */
+  seconds: () => number;
+  ask?: typeof askAll;
+}>;
+
+type Known = { readonly answers: Answers; readonly due: number; used: number };
+
+/**
+ * The most seconds until a question is asked again that was not answered with Accepted: the
+ * registry may answer again, or an account may have got its right. More often, a directory could
+ * lock an account whose password is wrong.
+ */
+const impatientSeconds = 600;
+
+/** Seconds after which an unused answer is forgotten. A run uses each answer every six minutes. */
+const forgetSeconds = 3600;
+
+export function openVerifier({ hint, now, seconds, ask = askAll }: Options): Verifier {
+  const known = new Map<string, Known>();
+  const asking = new Set<string>();
+
+  async function run(questions: readonly Question[], intervalSeconds: number): Promise<void> {
+    for (const { id } of questions) asking.add(id);
+    const answered = await ask(questions);
+    // All questions of one run stay together, and the runs of many clusters spread.
+    const jitter = 0.9 + 0.2 * Math.random();
+    const [used, at] = [seconds(), now().toISOString()];
+    for (const [{ id }, answers] of answered) {
+      asking.delete(id);
+      const pause = isAccepted(answers)
+        ? intervalSeconds
+        : Math.min(intervalSeconds, impatientSeconds);
+      const before = known.get(id)?.answers;
+      const stays = before !== undefined && isDefinite(before) && !isDefinite(answers);
+      const latest = answers.map((verdict) => dated(verdict, at));
+      known.set(id, { answers: stays ? before : latest, due: used + pause * jitter, used });
+    }
+    hint();
+  }
+
+  return {
+    look(plan, intervalSeconds) {
+      const time = seconds();
+      for (const [id, { used }] of known) if (time - used > forgetSeconds) known.delete(id);
+      const due = questionsOf(plan).filter(({ id }) => {
+        const last = known.get(id);
+        if (last !== undefined) last.used = time;
+        return !asking.has(id) && (last === undefined || last.due <= time);
+      });
+      if (due.length > 0) void run(due, intervalSeconds);
+      return ({ id }) => known.get(id)?.answers;
+    },
+  };
+}
+
+const dated = (verdict: Verdict, at: string): Verdict =>
+  verdict.asked ? { ...verdict, at } : verdict;
+
+const isAccepted = (answers: Answers) => answers.at(-1)?.answer === "Accepted";
+
+/** A registry that gives no answer now does not change what it answered before. */
+const isDefinite = (answers: Answers) => answers.every(({ answer }) => answer !== "Unknown");

@@ -92,6 +92,7 @@ function start(graceSeconds: number, onDelete: WithdrawalPolicy["onDelete"] = "W
   let declared: readonly ExtraSource[] = [];
   let managementState: ManagementState = "Managed";
   let withdraws: Withdrawal | undefined;
+  let warnings: readonly string[] = [];
   let stage: Outcome["stage"];
   const reconciler = {
     cluster,
@@ -124,6 +125,7 @@ function start(graceSeconds: number, onDelete: WithdrawalPolicy["onDelete"] = "W
     publish({ verdict, stage: newStage }: Outcome) {
       stage = newStage;
       if (verdict !== undefined) ({ withdraws } = verdict);
+      warnings = verdict?.warnings.map(({ code }) => code) ?? [];
     },
     get agent() {
       return { ...agentFixture, probationSeconds: 3 };
@@ -170,6 +172,7 @@ function start(graceSeconds: number, onDelete: WithdrawalPolicy["onDelete"] = "W
     manage: (state: ManagementState) => (managementState = state),
     /** When a withdrawal begins, according to the report. */
     reported: () => withdraws?.begins?.getTime(),
+    warnings: () => warnings,
     stage: () => stage,
     /** The extra sources in the policy, each `name=priority`. The Secret of `a` is `a-pull`. */
     sources: (...lines: readonly string[]) =>
@@ -255,6 +258,20 @@ for (const document of emptied)
     await on.converge();
     assert.deepEqual([...on.objects.keys()], [originalPath, additionalPath]);
   });
+
+test("warns of a credential that has expired", async () => {
+  const on = start(30);
+  // The clock of the cluster in memory shows September 2001.
+  for (const [expiration, codes] of [
+    [1_000_000_001, []],
+    [1_000_000_000, ["GPS178"]],
+  ] as const) {
+    const token = btoa(JSON.stringify({ payload: "x", expiration }));
+    on.additional(text(`AWS:${token}`));
+    await on.converge();
+    assert.deepEqual(on.warnings(), codes);
+  }
+});
 
 test("deploys nothing for a Secret that was created without entries", async () => {
   const on = start(30);

@@ -16,6 +16,7 @@ import {
   type Withdrawal,
 } from "./sources/input.ts";
 import { isEmptied } from "./sources/source.ts";
+import { expiredIn } from "./sources/verdict.ts";
 import { foreignOf, isForeign, observe, ownedOf, type Snapshot } from "./sources/snapshot.ts";
 import { sooner, type Again } from "#runtime/loop.ts";
 import { isEdited, readPublished } from "./objects/global-secret.ts";
@@ -106,6 +107,7 @@ async function run(reconciler: Reconciler, outcome: Outcome): Promise<Again | un
     warnings: [
       ...orphans(reconciler.policyReading.orphans),
       ...samePriorities(policy.sources),
+      ...expiredIn(judged.registries, reconciler.now()),
       ...judged.warnings,
     ],
     // A withdrawal that a pause delays has not begun, even if it was due long ago.

@@ -5,9 +5,9 @@
 import type { SourceReason } from "#api/reasons.ts";
 import { additionalSecretName, sourceIds } from "#contract/names.ts";
 import { expiryOf } from "#pullsecret/document/expiry.ts";
-import { redactKey } from "#pullsecret/problems/keypath.ts";
+import { formatPath, redactKey } from "#pullsecret/problems/keypath.ts";
 import type { MergedEntry } from "#pullsecret/merge/merge.ts";
-import { formatProblem, type Problem } from "#pullsecret/problems/problems.ts";
+import { formatProblem, problem, type Problem } from "#pullsecret/problems/problems.ts";
 import type { SourceInput } from "./input.ts";
 
 /** The verdict on one source. Verdicts are ordered highest priority first. */
@@ -72,6 +72,15 @@ export function registriesOf(entries: readonly MergedEntry[]): readonly Registry
     });
   }
   return [...byRegistry.values()];
+}
+
+/** A warning for each credential that has expired. `now`: the wall clock. */
+export function expiredIn(registries: readonly RegistryVerdict[], now: Date): Problem[] {
+  return registries.flatMap(({ registry, source, expires }) =>
+    expires === undefined || Date.parse(expires) > now.getTime()
+      ? []
+      : [problem("expired", source, formatPath(["auths", registry]), expires)],
+  );
 }
 
 /**

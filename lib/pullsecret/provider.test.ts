@@ -78,13 +78,32 @@ const refused: readonly (readonly [change: object, why: RegExp])[] = [
   [{ kind: "KubeletConfiguration" }, /kind/],
   [{ extra: 1 }, /field besides/],
   [{ providers: [] }, /exactly one/],
-  [{ providers: [ours("All").providers[0], { name: "other" }] }, /exactly one/],
+  [{ providers: [ours("All").providers[0], ours("All").providers[0]] }, /exactly one/],
+  [{ providers: [ours("All").providers[0], "other"] }, /list of objects/],
   [withProvider({ name: "other" }), /name/],
   [withProvider({ apiVersion: "credentialprovider.kubelet.k8s.io/v1beta1" }), /apiVersion/],
   [withProvider({ defaultCacheDuration: "10m" }), /defaultCacheDuration/],
   [withProvider({ matchImages: [] }), /matchImages/],
   [withProvider({ args: ["x"] }), /field besides/],
 ];
+test("accepts a configuration in which our provider stands beside others", () => {
+  const providers = [{ name: "ecr-credential-provider", args: ["x"] }, ours("All").providers[0]];
+  assert.deepEqual(judgeChanged({ providers }), { ok: true, rows: rowsFor(["a.io:5000"]) });
+});
+
+/** The kubelet takes a row literally, unlike a key of `auths`. */
+const literally: readonly (readonly [row: string, key: string, served: boolean])[] = [
+  ["https://a.io:5000", "a.io:5000", false],
+  ["a.io:5000/", "a.io:5000", true],
+  ["a.io/v2/", "a.io", false],
+  ["user@a.io", "a.io", true],
+  ["docker.io", "https://index.docker.io/v1/", true],
+  ["index.docker.io", "docker.io", false],
+];
+for (const [row, key, served] of literally)
+  test(`an entry of ${key} is ${served ? "" : "not "}served by the row ${row}`, () =>
+    assert.equal(whyUnanswerable(key, { auth: "dTpw" }, [row]) === undefined, served));
+
 for (const [change, why] of refused)
   test(`refuses a configuration: ${JSON.stringify(change).slice(0, 60)}`, () => {
     const judged = judgeChanged(change);

@@ -6,6 +6,7 @@ import { Buffer, isUtf8 } from "node:buffer";
 import { providerName, tokenAudience, useAnnotation, type ProviderScope } from "#contract/names.ts";
 import { isObject, readJson, type Json, type JsonObject } from "./json/json.ts";
 import { hostOf, identity, covers } from "./registry/registry.ts";
+import { parseLocation, toBinary } from "./registry/url.ts";
 import { readFields } from "./kubelet/kubelet.ts";
 
 export const configVersion = "kubelet.config.k8s.io/v1";
@@ -42,8 +43,12 @@ export function judgeConfig(bytes: Uint8Array, scope: ProviderScope): JudgedProv
   if (value["kind"] !== "CredentialProviderConfig")
     return no("kind is not CredentialProviderConfig");
   const { providers } = value;
-  const [provider, ...others] = Array.isArray(providers) ? providers : [];
-  if (!isObject(provider) || others.length > 0) return no("it does not have exactly one provider");
+  if (!Array.isArray(providers) || !providers.every(isObject))
+    return no("its providers are not a list of objects");
+  // Others, such as that of a cloud, may stand beside ours: the kubelet joins all answers.
+  const [provider, ...twins] = providers.filter(({ name }) => name === providerName);
+  if (provider === undefined || twins.length > 0)
+    return no(`it does not have exactly one provider with the name ${providerName}`);
   return judgeProvider(provider, scope);
 }
 
@@ -57,7 +62,6 @@ function judgeProvider(provider: JsonObject, scope: ProviderScope): JudgedProvid
   ];
   const stray = unknownIn(provider, fieldNames);
   if (stray !== undefined) return no(`its provider: ${stray}`);
-  if (provider["name"] !== providerName) return no(`its provider's name is not ${providerName}`);
   if (provider["apiVersion"] !== providerVersion)
     return no(`its provider's apiVersion is not ${providerVersion}`);
   if (provider["defaultCacheDuration"] !== "0s")
@@ -146,8 +150,23 @@ export function whyUnanswerable(
   const read = fieldsOf(entry);
   if (!("password" in read) || !isUtf8(read.username) || !isUtf8(read.password))
     return "user or password is not UTF-8, and the provider can only print text";
-  const isCovered = rows.some((row) => covers(identity(row) ?? row, registry));
+  const isCovered = rows.some((row) => {
+    const images = imagesOfRow(row);
+    return images !== undefined && covers(images, registry);
+  });
   return isCovered ? undefined : "no row of matchImages is for this registry";
+}
+
+/**
+ * The images for which the kubelet runs the provider because of this row; undefined if there are
+ * none. Unlike a key of `auths`, a row is taken literally (the kubelet's URLsMatchStr): a scheme
+ * makes it useless, `/v1/` is the beginning of a repository's name, and index.docker.io is the host
+ * of no image.
+ */
+function imagesOfRow(row: string): string | undefined {
+  const location = parseLocation(toBinary(row));
+  if (location === undefined || location.host === "index.docker.io") return undefined;
+  return location.path === "/" ? location.host : location.host + location.path;
 }
 
 function pairOf(entry: unknown): Readonly<{ username: string; password: string }> {

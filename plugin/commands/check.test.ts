@@ -120,14 +120,25 @@ test("if input is piped, but no file is given, warns that it does not read stand
   assert.equal((await call(["check"], { cluster: fake })).err, "");
 });
 
-test("accepts an expired credential with a warning", async () => {
-  const token = btoa(JSON.stringify({ payload: "x", expiration: 1_600_000_000 }));
-  const fake = cluster({ "1.dkr.ecr.eu-west-1.amazonaws.com": `AWS:${token}` });
-  const { code, err } = await call(["check"], { cluster: fake });
-  assert.equal(code, 0);
-  assert.match(
-    err,
-    /^GPS175 additional-pull-secret: auths\[.*\]: the credential itself states that it ends at 2020-09-13T12:26:40\.000Z; /,
-  );
-  assert.ok(!err.includes(token));
-});
+for (const [what, expiration, exit, said] of [
+  [
+    "refuses an expired credential",
+    1_600_000_000,
+    1,
+    /^GPS178 additional-pull-secret: auths\[.*\]: the credential itself states that it ended at 2020-09-13T12:26:40\.000Z; /,
+  ],
+  [
+    "accepts a credential that expires later with a warning",
+    9_000_000_000,
+    0,
+    /^GPS175 additional-pull-secret: auths\[.*\]: the credential itself states that it ends at 2255-/,
+  ],
+] as const)
+  test(what, async () => {
+    const token = btoa(JSON.stringify({ payload: "x", expiration }));
+    const fake = cluster({ "1.dkr.ecr.eu-west-1.amazonaws.com": `AWS:${token}` });
+    const { code, err } = await call(["check"], { cluster: fake });
+    assert.equal(code, exit);
+    assert.match(err, said);
+    assert.ok(!err.includes(token));
+  });

@@ -154,22 +154,28 @@ function examineDocument(document: FoundDocument, protection: Protection): Exami
   if (isWholeTemplate(document)) return { entries: [], problems: [], warnings: [] };
   const examined = examine(bytes, protection, name);
   if (examined.problems.length > 0) return examined;
-  if (examined.entries.length > 0)
-    return { ...examined, warnings: [...examined.warnings, ...expiries(name, examined)] };
+  if (examined.entries.length > 0) {
+    const [past = [], future = []] = [true, false].map((isPast) =>
+      expiriesIn(name, examined).filter(({ end }) => end.getTime() <= Date.now() === isPast),
+    );
+    const problems = past.map((expiry) => noteOf("expired", expiry));
+    const warnings = future.map((expiry) => noteOf("expires", expiry));
+    return { ...examined, problems, warnings: [...examined.warnings, ...warnings] };
+  }
   return { ...examined, warnings: [...examined.warnings, problem("noRegistries", name, "auths")] };
 }
 
-/**
- * A warning for each credential that contains its expiry time. An expired credential causes only a
- * warning too.
- */
-const expiries = (name: string, { entries }: Examined): Problem[] =>
+/** The credentials that contain their expiry time, and this time. */
+const expiriesIn = (name: string, { entries }: Examined) =>
   entries.flatMap(({ registry, credential }) => {
-    const end = expiryOf(credential)?.toISOString();
-    return end === undefined
-      ? []
-      : [problem("expires", name, formatPath(["auths", registry]), end)];
+    const end = expiryOf(credential);
+    return end === undefined ? [] : [{ end, path: formatPath(["auths", registry]), name }];
   });
+
+type Expiry = ReturnType<typeof expiriesIn>[number];
+
+const noteOf = (kind: "expires" | "expired", { end, path, name }: Expiry): Problem =>
+  problem(kind, name, path, end.toISOString());
 
 const findingOf = ({ code, source, path, what, todo }: Problem): Finding => ({
   code,

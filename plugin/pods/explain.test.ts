@@ -51,12 +51,28 @@ type Answer = Readonly<{
   node: string;
   imagePullSecrets: { declaredBy: string; secrets: { name: string; state: string }[] };
   images: {
+    container: string;
+    image: string;
     tries: { from: string; registry: string; supplier: string; order: number }[];
     error?: { message: string };
     fix: string[];
   }[];
   notes: string[];
 }>;
+
+test("explains the image of a volume like that of a container", async () => {
+  const podObject = pod();
+  const volumes = [{ name: "data", image: { reference: "quay.io/team/data:1" } }, { name: "tmp" }];
+  const fake = cluster({ ...podObject, spec: { ...podObject.spec, volumes } });
+  const { images } = await reported(fake);
+  assert.deepEqual(
+    images.map(({ container, image, tries }) => [container, image, tries.length]),
+    [
+      ["app", "quay.io/team/app:1", 1],
+      ["volume data", "quay.io/team/data:1", 1],
+    ],
+  );
+});
 
 test("lists the pod's Secrets before the node's credential, in the kubelet's order", async () => {
   const fake = cluster(pod({ secrets: ["b", "a"], waiting: refusedPull }));

@@ -48,6 +48,10 @@ export function explainPod(facts: PodFacts): PodAnswer {
     ...(spec.initContainers ?? []),
     ...(spec.containers ?? []),
     ...(spec.ephemeralContainers ?? []),
+    // The kubelet pulls the image of a volume with the same credentials.
+    ...(spec.volumes ?? []).flatMap(({ name, image }) =>
+      image?.reference === undefined ? [] : [{ name: `volume ${name}`, image: image.reference }],
+    ),
   ];
   return {
     object,

@@ -48,22 +48,37 @@ test("gives the kubelet the same credentials through our provider as through con
   assert.ok(existsSync(join(root, providerFiles.stamp)), "the script left no stamp");
 });
 
-test("reports that our provider can answer for an entry exactly if the kubelet runs our script for it", async (t) => {
-  const rows = ["*.io", "port.io:5000", "a.b.io/team"];
-  const config = JSON.parse(providerConfig([], "All")) as { providers: { matchImages: unknown }[] };
-  for (const provider of config.providers) provider.matchImages = rows;
-  const keys = ["a.io", "x.a.io", "port.io", "port.io:5000", "port.io:5001", "a.b.io/team"];
-  const all = new Map(keys.map((key) => [key, entry("u", key)]));
-  const root = lay(t, JSON.stringify(config), answerOf(all));
-  const tries = await lookUp(
-    root,
-    keys.map((key) => `${key}/app`),
-  );
-  assert.deepEqual(
-    tries.map(({ length }) => length > 0),
-    keys.map((key) => whyUnanswerable(key, all.get(key), rows) === undefined),
-  );
-});
+/** A row of matchImages, the key of an entry, and an image that the entry serves. */
+const rows: readonly (readonly [row: string, key: string, image: string])[] = [
+  ["*.io", "a.io", "a.io/app"],
+  ["*.io", "x.a.io", "x.a.io/app"],
+  ["*.*.*", "harbor.example.com", "harbor.example.com/app"],
+  ["port.io:5000", "port.io:5000", "port.io:5000/app"],
+  ["port.io:5000", "port.io:5001", "port.io:5001/app"],
+  ["port.io:5000", "port.io", "port.io/app"],
+  ["port.io", "port.io:5000", "port.io:5000/app"],
+  ["a.b.io/team", "a.b.io/team", "a.b.io/team/app"],
+  ["a.b.io/team", "a.b.io", "a.b.io/app"],
+  ["a.b.io/*", "a.b.io", "a.b.io/app"],
+  ["https://port.io:5000", "port.io:5000", "port.io:5000/app"],
+  ["http://a.io/", "a.io", "a.io/app"],
+  ["a.io/", "a.io", "a.io/app"],
+  ["a.io/v2/", "a.io", "a.io/app"],
+  ["user@a.io", "a.io", "a.io/app"],
+  ["docker.io", "https://index.docker.io/v1/", "docker.io/library/nginx"],
+  ["index.docker.io", "docker.io", "docker.io/library/nginx"],
+  ["https://index.docker.io/v1/", "https://index.docker.io/v1/", "docker.io/library/nginx"],
+];
+for (const [row, key, image] of rows)
+  test(`reports that our provider can answer for ${key} exactly if the kubelet runs our script because of the row ${row}`, async (t) => {
+    const config = JSON.parse(providerConfig([], "All")) as {
+      providers: { matchImages: unknown }[];
+    };
+    for (const provider of config.providers) provider.matchImages = [row];
+    const answer = answerOf(new Map([[key, entry("u", key)]]));
+    const [tries = []] = await lookUp(lay(t, JSON.stringify(config), answer), [image]);
+    assert.equal(whyUnanswerable(key, entry("u", key), [row]) === undefined, tries.length > 0);
+  });
 
 test("if the answer is missing or empty, gives the kubelet no credential, but lets the kubelet continue", async (t) => {
   const config = providerConfig([], "All");

@@ -146,6 +146,13 @@ const noOddControls = /^[\t\n\r -~\u00a0-\uffff]*$/;
 const placeholder =
   /<path:[^>]{0,200}>|\$\{[^}]{0,200}\}|\$\([A-Za-z_]\w{0,200}\)|\{\{.{0,200}\}\}|\bvault:[^\s]{0,200}#|\bref\+[a-z0-9]+:\/\/|ENC\[AES256/;
 
+/**
+ * A user name or password that is as a whole a shell variable, a name in brackets, what Go's
+ * templates print for a missing value, an example's password, or a text in quotes.
+ */
+const emptyValue =
+  /^(?:\$[A-Z][A-Z0-9_]{0,200}|<(?:[A-Z][A-Z0-9_ -]{0,200}|your[ _-][^<>]{0,200}|no value)>|%!s\(<nil>\)|changeme|"[^"]{0,200}"|'[^']{0,200}')$/;
+
 function checkCredential(
   credential: Credential,
   fields: Fields,
@@ -160,7 +167,11 @@ function checkCredential(
   else if (username.trim() !== username) findings.warn("whiteSpace", at, "user name");
   if (!noOddControls.test(password)) findings.dislike("control", at, "password");
   else if (password.trim() !== password) findings.warn("whiteSpace", at, "password");
-  if (placeholder.test(`${username}:${password}`)) findings.warn("placeholder", at);
+  if (
+    placeholder.test(`${username}:${password}`) ||
+    [username, password].some((text) => emptyValue.test(text))
+  )
+    findings.warn("placeholder", at);
   if (fields.auth === undefined) return;
   if (fields.username !== undefined && fields.username !== username)
     findings.warn("disagree", at, "username");

@@ -267,6 +267,11 @@ export const catalogue = {
     "the credential itself states that it ends at {}",
     "replace it before then, with a tool: afterwards pulls fail",
   ],
+  expired: [
+    "GPS178",
+    "the credential itself states that it ended at {}",
+    "replace it: every pull with it fails, also of public images of this registry",
+  ],
   unjudged: [
     "GPS176",
     "not judged here: {}",

@@ -21,9 +21,10 @@ export const ofPrograms: Readonly<Record<string, string>> = {
   GPS128: "The program rejects the flag or the policy. The previous policy stays in force.",
   GPS129: "Nothing is published. The content in force stays.",
   GPS174:
-    "The check accepts the file. If you apply it, the controller removes the entries that only this source supplied.",
+    "The check accepts the file. If you apply it, the controller treats the Secret like a deleted one: after the grace period it removes the entries that only this source supplied.",
   GPS176:
     "The plugin makes the requested change. The controller compares it with the original later.",
+  GPS178: "The controller uses the source and warns. The plugin's check refuses it.",
   GPS304: "The controller does not touch that object, and checks again.",
   GPS305:
     "The controller asks no further node, and new nodes get the revision that was served before. The halt ends with newer content, with a retry, or when enough silent nodes answer. Removals continue.",
@@ -50,6 +51,7 @@ export const ofPrograms: Readonly<Record<string, string>> = {
   GPS338: "The controller asks no node for a change until the policy exists. Removals continue.",
   GPS339:
     "Six contents are published at once, then one every ten minutes. Content that removes a registry does not wait.",
+  GPS340: "They stay in force for the grace period and are then removed.",
   GPS433: "Nothing is placed in a cluster.",
   GPS434: "The older object serves the cluster; this object does not touch the cluster.",
   GPS436: "The cluster is served as soon as its kubeconfig exists.",

@@ -44,7 +44,9 @@ function processOf(kubeconfig: string, flags: readonly string[]): RunningProgram
   const listen = flags.includes("--listen") ? [] : ["--listen", "127.0.0.1:0"];
   const defaults = ["--kubeconfig", kubeconfig, ...image, ...listen];
   const argv = [process.execPath, join(root, "dist/controller.cjs"), ...defaults, ...flags];
-  return startProgram(argv);
+  // The documents of tests name public registries, which must get no request.
+  const proxy = "http://127.0.0.1:1";
+  return startProgram(argv, { http_proxy: proxy, https_proxy: proxy, no_proxy: "127.0.0.1" });
 }
 
 function disposable(program: RunningProgram): Controller {

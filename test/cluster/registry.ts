@@ -172,7 +172,7 @@ export async function startRegistries(
  * bcrypt is the only hash that the registry accepts. Its cost is 5, because the registry computes
  * it at every request. perl's crypt supports bcrypt, openssl does not.
  */
-async function bcrypt(password: string): Promise<string> {
+export async function bcrypt(password: string): Promise<string> {
   const salt = randomBytes(16).toString("hex").slice(0, 22);
   const script =
     'chomp(my ($salt, $password) = <STDIN>); print crypt($password, "\\$2b\\$05\\$$salt")';

@@ -230,5 +230,5 @@ test("limits the NetworkPolicy to the controller's pods and their port", async (
     ports(policy?.spec.ingress),
     listens?.map(({ containerPort }) => containerPort),
   );
-  assert.deepEqual(ports(policy?.spec.egress), [443, 6443]);
+  assert.deepEqual(ports(policy?.spec.egress), [443, 6443, 53, 53, 443]);
 });

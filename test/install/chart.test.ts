@@ -461,11 +461,16 @@ test("has values for variables, volumes, zones, ports and the account's annotati
   assert.equal(pod?.topologySpreadConstraints, undefined);
 });
 
-test("allows connections to networkPolicy.apiServerPorts", async () => {
+test("allows connections to networkPolicy.apiServerPorts, DNS and registries", async () => {
   const sets = ["--set=networkPolicy.enabled=true", "--set=networkPolicy.apiServerPorts={8443}"];
   const spec = (await released(...sets))["NetworkPolicy/global-pull-secret-controller"]?.["spec"];
   const { egress } = spec as { egress: readonly object[] };
-  assert.deepEqual(egress, [{ ports: [{ protocol: "TCP", port: 8443 }] }]);
+  const registries = [
+    { protocol: "UDP", port: 53 },
+    { protocol: "TCP", port: 53 },
+    { protocol: "TCP", port: 443 },
+  ];
+  assert.deepEqual(egress, [{ ports: [{ protocol: "TCP", port: 8443 }] }, { ports: registries }]);
 });
 
 for (const [role, namespace, name] of [

@@ -229,7 +229,7 @@ const properties = described({
   }),
   networkPolicy: group("Incoming and outgoing connections of the controller.", {
     enabled: toggle(
-      "Adds a NetworkPolicy. It allows incoming metrics requests and probes, and outgoing connections to the API server's ports.",
+      "Adds a NetworkPolicy. It allows incoming metrics requests and probes, and outgoing connections to the API server's ports, to DNS, and to registries on port 443.",
     ),
     apiServerPorts: {
       ...list("Ports of the API server, including the port behind its Service.", {

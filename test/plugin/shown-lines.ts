@@ -55,7 +55,7 @@ export const endless: ReadonlySet<string> = new Set(["kubectl pull-secret status
 
 /** Line → why shown.ts does not run it. */
 export const notRun: Readonly<Record<string, string>> = {
-  "kubectl pull-secret check --login":
+  "kubectl pull-secret check --login --image quay.io/acme/app:1":
     "cannot reach its registries; login.ts runs it against a real registry",
   "kubectl pull-secret check --login -f additional.json":
     "cannot reach its registries; login.ts runs it against a real registry",

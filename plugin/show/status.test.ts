@@ -150,3 +150,19 @@ test("shows when a registry's credential expires, in red if less than an hour is
   assert.match(of("2026-11-23T09:35:00Z"), /<expires in 30m>/);
   assert.match(of("2026-11-23T09:00:00Z"), /<expired 5m ago>/);
 });
+
+test("shows in red a registry that denies its credential, and why", () => {
+  const paint = { ...plain, bad: (text: string) => `<${text}>` };
+  const condition = {
+    type: "CredentialsVerified",
+    status: "False",
+    reason: "CredentialsDenied",
+    message: "GPS341 why",
+    lastTransitionTime: "2026-11-23T09:00:00Z",
+  } as const;
+  const registry = { registry: "quay.io", source: "team-a", verified: "Denied" } as const;
+  const status = { registries: [registry], conditions: [condition] };
+  const text = statusLines(object({ status }), { ...screen, paint }).join("\n");
+  assert.match(text, /quay\.io +team-a +<denied by the registry>/);
+  assert.match(text, /<  GPS341 why>/);
+});

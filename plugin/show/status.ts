@@ -130,6 +130,7 @@ const words: Readonly<Record<string, string>> = {
   False: "refused",
   Missing: "missing",
   WithdrawalAwaited: "deleted",
+  Verifying: "being verified",
 };
 
 type Versions = Readonly<{ resourceVersion?: string; servedResourceVersion?: string }>;
@@ -148,16 +149,20 @@ function ending(expires: string, now: number, paint: Paint): string {
 function registryLines({ status }: GlobalPullSecret, { paint, now }: Screen): string[] {
   const registries = status?.registries ?? [];
   if (registries.length === 0) return [];
-  const rows = registries.map(({ registry, source, shadows = [], expires }) => [
+  const rows = registries.map(({ registry, source, shadows = [], expires, verified }) => [
     registry,
     source,
     [
+      ...(verified === "Denied" ? [paint.bad("denied by the registry")] : []),
       ...(shadows.length === 0 ? [] : [`before ${shadows.join(", ")}`]),
       ...(expires === undefined ? [] : [ending(expires, now, paint)]),
     ].join(", "),
   ]);
   const omitted = status?.registriesOmitted ?? 0;
-  return ["Registries", ...columns(rows), ...(omitted > 0 ? [`  and ${omitted} more`] : [])];
+  const more = omitted > 0 ? [`  and ${omitted} more`] : [];
+  const verified = conditionOf(status, "CredentialsVerified");
+  const denied = verified?.status === "False" ? [paint.bad(`  ${verified.message}`)] : [];
+  return ["Registries", ...columns(rows), ...more, ...denied];
 }
 
 function failureLines({ status }: GlobalPullSecret, { paint, now }: Screen): string[] {

@@ -71,7 +71,8 @@ for (const [answer, kept, due] of pauses)
     on.look();
     assert.equal(on.rounds(), 1);
     on.pass(due - kept + 1);
-    assert.equal(on.look()?.answer, answer);
+    const last = on.look();
+    assert.deepEqual([last?.answer, last?.at !== undefined], [answer, answer !== "Unknown"]);
     assert.equal(on.rounds(), 2);
   });
 

@@ -76,7 +76,7 @@ export function openVerifier({ hint, now, seconds, ask = askAll }: Options): Ver
 }
 
 const dated = (verdict: Verdict, at: string): Verdict =>
-  verdict.asked ? { ...verdict, at } : verdict;
+  verdict.answer === "Unknown" ? verdict : { ...verdict, at };
 
 const isAccepted = (answers: Answers) => answers.at(-1)?.answer === "Accepted";
 

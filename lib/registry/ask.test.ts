@@ -253,6 +253,18 @@ test("sends no credential that has neither a user name nor a password", async ()
   assert.deepEqual(registry.asked, []);
 });
 
+test("sends the credential of a pattern to no host, and tries the next entry", async () => {
+  await using registry = await serve(asksFor("Basic"));
+  const port = registry.host.split(":")[1];
+  const wildcard = { registry: `*.0.0.1:${port}`, credential: new Credential("w", "x") };
+  const named = { registry: registry.host, credential };
+  const { entries, images } = await verify([wildcard, named], [`${registry.host}/team/app:1`]);
+  assert.equal(images[0]?.answer, "Accepted");
+  assert.match(entries.get(wildcard)?.why ?? "", /a pattern does not name one host/);
+  const sent = new Set(registry.asked.map(({ authorization }) => authorization));
+  assert.deepEqual(sent, new Set(["", basic]));
+});
+
 test("answers about the other registries within the time limit if one hangs", async () => {
   await using hanging = await serve(() => {});
   await using registry = await serve(asksFor("Basic"));
@@ -279,6 +291,13 @@ test("reports an answer that is not HTTP, and a refused connection", async () =>
   assert.match((await logIn(host)).why, /does not answer in HTTP|ends the connection/);
   mail.close();
   assert.match((await logIn(host)).why, /refuses the connection \(ECONNREFUSED\)/);
+});
+
+test("reports a proxy whose address is not valid", async (t) => {
+  process.env["http_proxy"] = "http://[";
+  t.after(() => delete process.env["http_proxy"]);
+  const { answer, why } = await logIn("registry.example:5000", 5, true);
+  assert.deepEqual([answer, /proxy is not valid/.test(why)], ["Unknown", true]);
 });
 
 test("connects through the proxy that the environment names", async (t) => {

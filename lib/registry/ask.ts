@@ -3,7 +3,14 @@
  * credential, then with what the registry demands.
  */
 import { challengesIn, schemesOf, tokenIn, tokenService, type Challenge } from "./challenge.ts";
-import { cannotAsk, type Answers, type Question, type Try, type Verdict } from "./question.ts";
+import {
+  cannotAsk,
+  pattern,
+  type Answers,
+  type Question,
+  type Try,
+  type Verdict,
+} from "./question.ts";
 import { send, Unreachable, type RegistryAnswer } from "./send.ts";
 
 /** The time limit in seconds for all questions together. */
@@ -36,8 +43,8 @@ export async function askAll(
 /** Makes the tries in order, until one is accepted. */
 async function ask(question: Question, signal: AbortSignal): Promise<Answers> {
   const verdicts: Verdict[] = [];
-  for (const { credential, isPlain } of question.tries) {
-    const verdict = await judge({ ...question, credential, isPlain, signal });
+  for (const attempt of question.tries) {
+    const verdict = await judge({ ...question, ...attempt, signal });
     verdicts.push(verdict);
     if (verdict.answer === "Accepted") break;
   }
@@ -47,7 +54,8 @@ async function ask(question: Question, signal: AbortSignal): Promise<Answers> {
 type Attempt = Pick<Question, "host" | "pull"> & Try & Readonly<{ signal: AbortSignal }>;
 
 async function judge(attempt: Attempt): Promise<Verdict> {
-  const { host, pull, credential, isPlain } = attempt;
+  const { host, pull, credential, isNamed, isPlain } = attempt;
+  if (!isNamed) return cannotAsk(pattern);
   if (credential.username === "" && credential.password === "")
     return cannotAsk("it has no user name and no password");
   const path = pull === undefined ? "" : `${pull.path}/manifests/${pull.reference}`;
@@ -56,9 +64,10 @@ async function judge(attempt: Attempt): Promise<Verdict> {
     try {
       return await handshake(attempt, new URL(`${scheme}://${host}/v2/${path}`));
     } catch (error) {
-      if (!(error instanceof Unreachable)) throw error;
-      why = error.message;
-      if (!error.withoutTls) break;
+      // An unforeseen error must not end the program, and its message could quote an answer.
+      const reason = error instanceof Unreachable ? error : new Unreachable("cannot be asked");
+      why = reason.message;
+      if (!reason.withoutTls) break;
     }
   }
   return { answer: "Unknown", why, asked: true };

@@ -54,7 +54,7 @@ const plans: readonly (readonly [
     ["a.io u", "b.io u"],
   ],
   ["nothing for a pattern", [entryOf("*.a.io")], [], []],
-  ["an image of a pattern", [entryOf("*.a.io")], ["x.a.io/app"], ["x.a.io app@latest u"]],
+  ["no image of a pattern", [entryOf("*.a.io")], ["x.a.io/app"], []],
   [
     "an image with its entries in the kubelet's order, and a login for those that it may not reach",
     [entryOf("a.io", "host"), entryOf("a.io/team", "team")],

@@ -35,8 +35,11 @@ export type Question = Readonly<{
   tries: readonly Try[];
 }>;
 
-/** `isPlain`: the key says `http://`, so the credential may be sent without TLS. */
-export type Try = Readonly<{ credential: Credential; isPlain: boolean }>;
+/**
+ * `isNamed`: the key names the host, and is not a pattern. `isPlain`: the key says `http://`, so the
+ * credential may be sent without TLS.
+ */
+export type Try = Readonly<{ credential: Credential; isNamed: boolean; isPlain: boolean }>;
 
 /** A verdict for each try of a question, as far as it was tried. */
 export type Answers = readonly Verdict[];
@@ -46,6 +49,9 @@ type Login<E> = Readonly<{ entry: E; question: Question | Verdict }>;
 export type Plan<E = Entry> = Readonly<{ pulls: readonly Pull<E>[]; logins: readonly Login<E>[] }>;
 
 export const isQuestion = (value: Question | Verdict): value is Question => "id" in value;
+
+/** The reason for a key with a wildcard. */
+export const pattern = "a pattern does not name one host";
 
 export const cannotAsk = (why: string): Verdict => ({ answer: "Unknown", why, asked: false });
 
@@ -130,8 +136,6 @@ function pullOf<E extends Entry>(entries: readonly E[], image: string): Pull<E> 
   const keyed = entries.map((entry) => ({ key: entry.registry, entry }));
   const tries = match(keyed, repository).tries.flatMap((group) => group.map(({ entry }) => entry));
   const imageHost = hostOf(repository);
-  // The kubelet would send Docker Hub's credential to a host without a dot, such as localhost.
-  if (!/[.:]/.test(imageHost)) return { image, tries, question: cannotAsk("its host is local") };
   if (tries.length === 0) return { image, tries, question: cannotAsk("no entry serves it") };
   const pull = { path: repository.slice(imageHost.length + 1), reference: referenceOf(image) };
   return { image, tries, question: questionOf(servingHost(imageHost), pull, tries) };
@@ -139,7 +143,7 @@ function pullOf<E extends Entry>(entries: readonly E[], image: string): Pull<E> 
 
 function loginOf(entry: Entry): Question | Verdict {
   const host = hostOfKey(entry.registry);
-  if (host === undefined) return cannotAsk("a pattern does not name one host");
+  if (host === undefined) return cannotAsk(pattern);
   return questionOf(host, undefined, [entry]);
 }
 
@@ -149,12 +153,17 @@ function questionOf(
   entries: readonly Entry[],
 ): Question | Verdict {
   if (!isExactly(host)) return cannotAsk("it names no host");
-  const tries = entries.map(({ credential, isPlain = false }) => ({
+  const tries = entries.map(({ registry, credential, isPlain = false }) => ({
     credential,
+    isNamed: hostOfKey(registry) === host,
     isPlain: isPlain && host !== dockerHubRegistry,
   }));
+  // Anyone who may name an image could make the controller send the credential of a pattern to any
+  // host that matches it. The kubelet also tries Docker Hub's credential for hosts without a dot.
+  if (!tries.some(({ isNamed }) => isNamed)) return cannotAsk(pattern);
   const hash = createHash("sha256");
-  for (const { credential, isPlain } of tries) hash.update(`${isPlain} ${credential.encode()}\n`);
+  for (const { credential, ...how } of tries)
+    hash.update(`${JSON.stringify(how)} ${credential.encode()}\n`);
   return { id: JSON.stringify([host, pull, hash.digest("hex")]), host, pull, tries };
 }
 

@@ -72,9 +72,9 @@ export async function send(request: Request): Promise<RegistryAnswer> {
 async function sendOnce({ method, url, authorization, signal }: Request) {
   const { request, Agent } = url.protocol === "https:" ? https : http;
   const connection = { proxyEnv: process.env, blockList: linkLocal };
-  const agent = new Agent(connection);
   const headers = { accept: manifests, ...(authorization !== undefined && { authorization }) };
   try {
+    const agent = new Agent(connection);
     const response = await new Promise<http.IncomingMessage>((resolve, reject) => {
       request(url, { method, headers, agent, signal })
         .on("response", resolve)
@@ -123,6 +123,7 @@ const connections: Readonly<Record<string, string>> = {
   EHOSTUNREACH: "no route to the host",
   ENETUNREACH: "no route to the host",
   ERR_IP_BLOCKED: "has a link-local address, which is never asked",
+  ERR_PROXY_INVALID_CONFIG: "the address of the proxy is not valid",
   ERR_PROXY_TUNNEL: "the proxy does not connect to it",
   ETIMEDOUT: "no answer in time",
 };

@@ -17,7 +17,7 @@ import { startProgram } from "../cluster/program.ts";
 import { bcrypt } from "../cluster/registry.ts";
 import { freePort } from "../free-port.ts";
 
-/** User → password, and the repositories that the user may pull. Only a token service knows them. */
+/** User → password, and the repositories that a token service lets the user pull. */
 export type Accounts = Readonly<
   Record<string, Readonly<{ password: string; repositories: readonly string[] }>>
 >;

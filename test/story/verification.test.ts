@@ -42,7 +42,7 @@ async function start(t: TestContext, verification: GlobalPullSecretSpec["verific
   install(api);
   const kubeconfig = join(temporary(t), "kubeconfig");
   writeFileSync(kubeconfig, server.kubeconfig("verified"), { mode: 0o600 });
-  const nodes = await new NodesDriver(directly(api, "nodes"), { daemonSets: true }).start();
+  const nodes = new NodesDriver(directly(api, "nodes"), { daemonSets: true }).start();
   t.after(() => nodes[Symbol.asyncDispose]());
   await nodes.add("node-a");
   const admin = directly(api, "administrator");

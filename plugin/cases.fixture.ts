@@ -149,7 +149,22 @@ const other = file(
   '{\n  "auths": {"https://a.io/v1/": {"username": "x", "password": "y"}}\n}\n',
 );
 const bad = file("bad.json", '{"auths":{"b.io":{"auth":"%%%"},"c.io":{"auth":"bm9jb2xvbg=="}}}');
-const secret = file("secret.json", '{"kind":"Secret","data":{".dockerconfigjson":"e30="}}');
+const secret = file(
+  "secret.json",
+  '{"kind":"Secret","type":"kubernetes.io/dockerconfigjson","data":{".dockerconfigjson":"e30="}}',
+);
+/** As kubectl makes them without --type, and External Secrets without template.type. */
+const opaque = file(
+  "opaque.yaml",
+  `kind: Secret
+metadata: {name: a}
+data: {.dockerconfigjson: ${btoa('{"auths":{"a.io":{"auth":"dTpw"}}}')}}
+---
+kind: ExternalSecret
+metadata: {name: b}
+spec: {target: {template: {data: {.dockerconfigjson: '{"auths":{"a.io":{"auth":"dTpw"}}}'}}}}
+`,
+);
 const mixed = file(
   "mixed.json",
   '{"auths":{"a.io":{"username":"u","password":""},"b.io":{"auth":"%%%"}}}',
@@ -162,10 +177,12 @@ kind: List
 items:
 - kind: ConfigMap
 - kind: Secret
+  type: kubernetes.io/dockerconfigjson
   metadata: {name: a}
   data: {.dockerconfigjson: ${btoa('{"auths":{"a.io":{"auth":"dTpw"}}}')}}
 ---
 kind: Secret
+type: kubernetes.io/dockerconfigjson
 metadata: {name: b}
 stringData: {.dockerconfigjson: '{"auths":{"b.io":{"auth":"dTpw"}}}'}
 ---
@@ -174,6 +191,7 @@ metadata: {name: c}
 spec:
   target:
     template:
+      type: kubernetes.io/dockerconfigjson
       data:
         .dockerconfigjson: |
           {"auths":{"{{ .registry }}":{"auth":"{{ printf "%s:%s" .user .password | b64enc }}"}}}
@@ -434,6 +452,12 @@ const cases: readonly (readonly [
     "",
   ],
   [`check ${secret}`, 1, "", /^GPS110 secret\.json: Secret\/-: auths: auths is missing; /],
+  [
+    `check ${opaque}`,
+    1,
+    "",
+    /^GPS301 opaque\.yaml: Secret\/a: type: type is Opaque; .*\nGPS301 opaque\.yaml: ExternalSecret\/b: /,
+  ],
   [`check ${manifest}`, 0, "accepted: 3 registries\n", ""],
   [
     `check ${sealed}`,

@@ -3,15 +3,12 @@
  * log and the docs.
  */
 import { messagesOf, type Catalogue } from "#contract/catalogue.ts";
+import { wrongType } from "#pullsecret/document/type.ts";
 import { overfull } from "#pullsecret/merge/capacity.ts";
 
 /** Kind → code, what is wrong, what to do. `{}` stands for the detail. */
 export const catalogue = {
-  wrongType: [
-    "GPS301",
-    "type is {}",
-    "set type: kubernetes.io/dockerconfigjson (a type cannot be changed, so recreate the Secret)",
-  ],
+  wrongType,
   noDocument: ["GPS302", "is missing", "put the pull secret under this key"],
   originalMissing: [
     "GPS303",

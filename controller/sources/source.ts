@@ -11,6 +11,7 @@ import {
   namespace,
 } from "#contract/names.ts";
 import { parse, type Accepted } from "#pullsecret/document/parse.ts";
+import { judgeType } from "#pullsecret/document/type.ts";
 import { problem, type Problem } from "#pullsecret/problems/problems.ts";
 import type { Role } from "#pullsecret/problems/findings.ts";
 import { finding, listOf } from "./problems.ts";
@@ -118,8 +119,9 @@ function readAdded(
   before: Supply | undefined,
   isWanted: boolean,
 ): ReadSource {
-  if (secret.type === secretType) return read(secret, id, "additional", before, isWanted);
-  return fallBack(before, isWanted, finding("wrongType", name, "type", secret.type ?? "missing"));
+  const wrong = judgeType(secret.type, name);
+  if (wrong === undefined) return read(secret, id, "additional", before, isWanted);
+  return fallBack(before, isWanted, wrong);
 }
 
 function read(

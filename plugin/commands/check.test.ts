@@ -112,6 +112,15 @@ test("refuses --image without --login, and a text that is not an image", async (
   assert.match(err, /is not an image name/);
 });
 
+test("refuses a Secret of another type in the cluster, as the controller does", async () => {
+  const fake = cluster({ "quay.io": "u:p" });
+  const secret = fake.objects.get(additionalPath) as object;
+  fake.objects.set(additionalPath, { ...secret, type: "Opaque" });
+  const { code, err } = await call(["check"], { cluster: fake });
+  assert.equal(code, 1);
+  assert.match(err, /^GPS301 additional-pull-secret: type: type is Opaque; set type: /);
+});
+
 test("if input is piped, but no file is given, warns that it does not read standard input", async () => {
   const fake = cluster({ "quay.io": "u:p" });
   const piped = await call(["check"], { cluster: fake, io: { piped: true } });

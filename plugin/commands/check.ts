@@ -10,6 +10,7 @@ import { askAll, limitSeconds } from "#registry/ask.ts";
 import { planOf, questionsOf, verdictsOf, type Verdict } from "#registry/question.ts";
 import { repositoryOf } from "#pullsecret/registry/image.ts";
 import { expiryOf } from "#pullsecret/document/expiry.ts";
+import { judgeType } from "#pullsecret/document/type.ts";
 import { documentLimits } from "#pullsecret/json/json.ts";
 import { escape, formatPath, redactKey } from "#pullsecret/problems/keypath.ts";
 import { formatProblem, problem, type Problem } from "#pullsecret/problems/problems.ts";
@@ -149,7 +150,9 @@ export const check = command(
 );
 
 function examineDocument(document: FoundDocument, protection: Protection): Examined {
-  const { name, bytes } = document;
+  const { name, bytes, secret } = document;
+  const wrong = secret && judgeType(secret.type, name);
+  if (wrong !== undefined) return { entries: [], problems: [wrong], warnings: [] };
   // A tool will fill in the whole document later, so there is nothing to check now.
   if (isWholeTemplate(document)) return { entries: [], problems: [], warnings: [] };
   const examined = examine(bytes, protection, name);
@@ -211,7 +214,12 @@ async function ofCluster(how: Reach, source: string | undefined, io: ClusterIo) 
       `${secret}: ${live === undefined ? "there is no such Secret" : `has no ${secretKeys.document}`} ` +
         `in ${namespace}; give --file, or another --source than ${additionalSecretName}`,
     );
-  const document = { name: secret, bytes: Buffer.from(text, "base64"), isTemplate: false };
+  const document = {
+    name: secret,
+    bytes: Buffer.from(text, "base64"),
+    isTemplate: false,
+    secret: { type: live?.type ?? "missing", namespace },
+  };
   return { documents: [document], protection: protectionOf(object) };
 }
 

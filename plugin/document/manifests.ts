@@ -11,12 +11,15 @@ export type FoundDocument = Readonly<{
   bytes: Uint8Array;
   /** True if a tool fills in the values later, so that we can check only the shape. */
   isTemplate: boolean;
+  /** The Secret's type and namespace. Undefined for a bare document. */
+  secret: Readonly<{ type: string; namespace: string | undefined }> | undefined;
 }>;
 
 /** The fields of manifests that we read. */
 type Manifest = Readonly<{
   kind?: string;
-  metadata?: Readonly<{ name?: unknown }>;
+  type?: unknown;
+  metadata?: Readonly<{ name?: unknown; namespace?: unknown }>;
   items?: unknown;
   data?: Readonly<Record<string, unknown>>;
   stringData?: Readonly<Record<string, unknown>>;
@@ -27,7 +30,9 @@ type Manifest = Readonly<{
  * The part of an ExternalSecret that contains the content of the Secret that External Secrets
  * Operator creates.
  */
-type Target = Readonly<{ template?: Readonly<{ data?: Readonly<Record<string, unknown>> }> }>;
+type Target = Readonly<{
+  template?: Readonly<{ type?: unknown; data?: Readonly<Record<string, unknown>> }>;
+}>;
 
 /**
  * Finds the pull secrets in a file, in JSON or YAML: in Secrets, in ExternalSecrets, and in lists
@@ -43,7 +48,9 @@ export async function documentsIn(
   const documents = (await manifestsIn(text, io)).flatMap((manifest) =>
     pullSecretOf(manifest, file),
   );
-  return documents.length > 0 ? documents : [{ name: file, bytes, isTemplate: false }];
+  return documents.length > 0
+    ? documents
+    : [{ name: file, bytes, isTemplate: false, secret: undefined }];
 }
 
 async function manifestsIn(text: string, io: Pick<FileIo, "documents">): Promise<Manifest[]> {
@@ -65,18 +72,26 @@ function pullSecretOf(manifest: Manifest, file: string): FoundDocument[] {
   const { kind, metadata, data, stringData, spec } = manifest;
   const called = typeof metadata?.name === "string" ? metadata.name : "-";
   const name = `${file}: ${kind ?? ""}/${called}`;
+  const namespace = typeof metadata?.namespace === "string" ? metadata.namespace : undefined;
+  // The API server, and External Secrets, make a Secret without a type Opaque.
+  const secretOf = (type: unknown) => ({
+    type: typeof type === "string" ? type : "Opaque",
+    namespace,
+  });
   const key = secretKeys.document;
   if (kind === "Secret") {
     // stringData overwrites data.
     const [plain, encoded] = [stringData?.[key], data?.[key]];
-    if (typeof plain === "string") return [documentOf(name, plain)];
+    const secret = secretOf(manifest.type);
+    if (typeof plain === "string") return [{ ...documentOf(name, plain), secret }];
     if (typeof encoded !== "string") return [];
-    return [{ name, bytes: Buffer.from(encoded, "base64"), isTemplate: false }];
+    return [{ name, bytes: Buffer.from(encoded, "base64"), isTemplate: false, secret }];
   }
   if (kind !== "ExternalSecret" && kind !== "ClusterExternalSecret") return [];
   const target = spec?.target ?? spec?.externalSecretSpec?.target;
   const template = target?.template?.data?.[key];
-  return typeof template === "string" ? [documentOf(name, template)] : [];
+  if (typeof template !== "string") return [];
+  return [{ ...documentOf(name, template), secret: secretOf(target?.template?.type) }];
 }
 
 /** An action of a Go template, such as `{{ .x }}` or `{{- .x -}}`. */
@@ -86,7 +101,7 @@ const action = /\{\{-?.*?-?\}\}/gs;
  * The document, with a valid value in place of each action of a template: a registry for a key that
  * contains an action, and the base64 of a user and a password for any other action.
  */
-function documentOf(name: string, text: string): FoundDocument {
+function documentOf(name: string, text: string): Omit<FoundDocument, "secret"> {
   const isTemplate = text.search(action) >= 0;
   const filled = text
     .replace(/"(?:[^"\n]*?\{\{-?.*?-?\}\}[^"\n]*?)"(?=\s*:)/gs, '"registry.example"')

@@ -56,6 +56,7 @@ test("fills in every default of an empty spec, and returns the object under its 
     delivery: { mode: "Restart" },
     rollout: { maxUnavailable: "10%", maxFailures: 0, probation: "5s", minInterval: "0s" },
     withdrawal: { onDelete: "Withdraw", grace: "30s", deadline: "10m", forgetAfter: "24h" },
+    verification: { mode: "Warn", images: [], interval: "1h" },
   });
   assert.deepEqual(object?.status, { observedGeneration: -1 });
 });

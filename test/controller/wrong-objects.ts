@@ -8,6 +8,7 @@ const source = (name: unknown, secret: unknown, more: object = {}) => ({
 });
 const rollout = (field: string, value: unknown) => ({ rollout: { [field]: value } });
 const withdrawal = (field: string, value: unknown) => ({ withdrawal: { [field]: value } });
+const verification = (field: string, value: unknown) => ({ verification: { [field]: value } });
 const many = (count: number) =>
   Array.from({ length: count }, (_, at) => ({ name: `s${at}`, secretRef: { name: `p${at}` } }));
 const provider = (credentialProvider: object) => ({
@@ -76,4 +77,8 @@ export const wrongSpecs: readonly (readonly [spec: object, words: string])[] = [
   [withdrawal("grace", "61m"), "must be a duration from 0s to 1h"],
   [withdrawal("deadline", "59s"), "must be a duration of 1m or more"],
   [withdrawal("forgetAfter", "1d"), "must be a duration of 1m or more"],
+  [verification("interval", "9m"), "must be a duration from 10m to 168h"],
+  [verification("interval", "169h"), "must be a duration from 10m to 168h"],
+  [verification("mode", false), "must be of type string|invalid type for"],
+  [verification("images", ["a.io/x", "a.io/x"]), "Duplicate value|duplicate"],
 ];

@@ -22,6 +22,27 @@ export async function showChange(cluster: Cluster, narrator: Narrator): Promise<
   narrator.claim("sameAgents", before.join() === after.join(), { seconds: took });
 }
 
+/** Shows that the controller asks the registry before any node gets a new credential. */
+export async function showDenied(cluster: Cluster, narrator: Narrator): Promise<void> {
+  const { nodes, registry } = cluster;
+  narrator.step("wrongPassword");
+  await product.steerProduct(cluster, { verification: { mode: "Refuse" } });
+  const served = await product.revision(cluster);
+  const key = `http://${registry.address}`;
+  const good = JSON.parse(registry.document("additional")) as { auths: object };
+  const entry = { auth: Buffer.from("robot:wrong").toString("base64") };
+  await product.writeAdditional(
+    cluster,
+    JSON.stringify({ auths: { ...good.auths, [key]: entry } }),
+  );
+  const event = await product.untilEvent(cluster, "CredentialsDenied", /GPS341/);
+  narrator.writeLine(`${event.type}  ${event.reason}  ${event.message}`);
+  const isOnNode = nodes.some((node) => key in auths(node));
+  narrator.claim("denied", !isOnNode && (await product.revision(cluster)) === served);
+  await product.writeAdditional(cluster, registry.document("additional"));
+  await product.steerProduct(cluster, {});
+}
+
 export async function showJoiner(cluster: Cluster, narrator: Narrator): Promise<void> {
   narrator.step("joins");
   const image = await cluster.pushApp("team/app:joined");

@@ -25,6 +25,8 @@ export const script = {
   sameAgents: claim(
     "every node has the new password {seconds} s after the Secret was written, and no agent pod was replaced",
   ),
+  wrongPassword: step("A wrong password is refused, with spec.verification.mode Refuse"),
+  denied: claim("the registry denies it, and no node has it"),
   badEdit: step("A bad edit is refused"),
   lastGood: claim("the last good credentials stay in force"),
   joins: step("A third node joins"),

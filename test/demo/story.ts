@@ -7,7 +7,7 @@ import { run } from "../cluster/run.ts";
 import * as task from "../e2e/main-task.ts";
 import { auths } from "../e2e/nodes.ts";
 import * as product from "../e2e/product.ts";
-import { seconds, showChange, showFailure, showJoiner } from "./changes.ts";
+import { seconds, showChange, showDenied, showFailure, showJoiner } from "./changes.ts";
 import type { Narrator } from "./narrator.ts";
 import { plugin } from "./offline.ts";
 
@@ -47,6 +47,7 @@ export async function runStory(cluster: Cluster, narrator: Narrator): Promise<vo
   narrator.claim("neighbour", "elsewhere.example" in auths(nodes[0]));
 
   await showChange(cluster, narrator);
+  await showDenied(cluster, narrator);
 
   narrator.step("badEdit");
   const served = await product.revision(cluster);

@@ -28,16 +28,16 @@ export async function showDenied(cluster: Cluster, narrator: Narrator): Promise<
   narrator.step("wrongPassword");
   await product.steerProduct(cluster, { verification: { mode: "Refuse" } });
   const served = await product.revision(cluster);
-  const key = `http://${registry.address}`;
+
   const good = JSON.parse(registry.document("additional")) as { auths: object };
   const entry = { auth: Buffer.from("robot:wrong").toString("base64") };
   await product.writeAdditional(
     cluster,
-    JSON.stringify({ auths: { ...good.auths, [key]: entry } }),
+    JSON.stringify({ auths: { ...good.auths, [`http://${registry.address}`]: entry } }),
   );
-  const event = await product.untilEvent(cluster, "CredentialsDenied", /GPS341/);
+  const event = await product.untilEvent(cluster, "Rejected", /GPS341/);
   narrator.writeLine(`${event.type}  ${event.reason}  ${event.message}`);
-  const isOnNode = nodes.some((node) => key in auths(node));
+  const isOnNode = nodes.some((node) => registry.address in auths(node));
   narrator.claim("denied", !isOnNode && (await product.revision(cluster)) === served);
   await product.writeAdditional(cluster, registry.document("additional"));
   await product.steerProduct(cluster, {});

@@ -436,7 +436,7 @@ const cases: readonly (readonly [
   [
     `check ${patterns} --login`,
     0,
-    /\*\.a\.io {2}is not asked {2}a pattern does not name one host\n$/,
+    /\*\.a\.io {2}Unknown {2}a pattern does not name one host\n$/,
     /wildcard|\*/,
   ],
   [

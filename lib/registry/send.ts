@@ -1,6 +1,5 @@
 /** Sends one request to a registry or its token service, within bounds. */
-import http from "node:http";
-import https from "node:https";
+import type { IncomingMessage } from "node:http";
 import { BlockList } from "node:net";
 import { urlOf } from "./challenge.ts";
 
@@ -70,12 +69,15 @@ export async function send(request: Request): Promise<RegistryAnswer> {
 }
 
 async function sendOnce({ method, url, authorization, signal }: Request) {
-  const { request, Agent } = url.protocol === "https:" ? https : http;
+  const isSecure = url.protocol === "https:";
   const connection = { proxyEnv: process.env, blockList: linkLocal };
   const headers = { accept: manifests, ...(authorization !== undefined && { authorization }) };
   try {
+    // Loaded here, because most runs of the plugin send no request, and loading node:http also loads
+    // undici.
+    const { Agent, request } = await (isSecure ? import("node:https") : import("node:http"));
     const agent = new Agent(connection);
-    const response = await new Promise<http.IncomingMessage>((resolve, reject) => {
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
       request(url, { method, headers, agent, signal })
         .on("response", resolve)
         .on("error", reject)
@@ -94,7 +96,7 @@ async function sendOnce({ method, url, authorization, signal }: Request) {
   }
 }
 
-async function beginningOf(response: http.IncomingMessage): Promise<string> {
+async function beginningOf(response: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {

@@ -256,9 +256,12 @@ function awaitProbation(facts: Facts, journal: Restarting | Reviving): Step {
   const { started = 0 } = unitOf(facts) ?? {};
   if (facts.time.monotonic - started < facts.config.probation) return wait(codes.onProbation, fast);
   if (journal.phase === "reviving") return revived(facts, journal);
-  const isRead = journal.written.monotonic <= journal.asked.monotonic;
-  const written = isRead ? never : journal.written;
-  return record(codes.inForce, { ...resting(journal, ""), written }, journal);
+  return record(codes.inForce, { ...resting(journal, ""), written: unread(journal) }, journal);
+}
+
+/** The write that a living kubelet still has to read: none, if it was started after the write. */
+function unread({ written, asked }: Restarting | Reviving): BootTime {
+  return written.monotonic <= asked.monotonic ? never : written;
 }
 
 /** Restores the former content, and marks the order as failed. */
@@ -312,7 +315,8 @@ function revived({ order }: Facts, journal: Reviving): Step {
   const asked = activeOrder(order);
   const isAnswered = asked !== undefined && isFailureOf(journal.failed, asked);
   const failed = isAnswered ? keyOf(asked) : journal.failed;
-  return record(codes.rolledBack, resting(journal, failed), journal);
+  const written = unread(journal);
+  return record(codes.rolledBack, { ...resting(journal, failed), written }, journal);
 }
 
 /** Used for a unit without a start limit: systemd's default is five starts in 10 s. */

@@ -16,7 +16,8 @@ import {
   serves,
 } from "./file.ts";
 import { law } from "./laws.ts";
-import { modes, type Node } from "./node.ts";
+import type { Node } from "./node.ts";
+import { modes } from "./process.ts";
 import { restartPolicies } from "./kubelet.ts";
 import { Oracle } from "./oracle.ts";
 import { formerAfter, orderedDigest } from "./secret.ts";

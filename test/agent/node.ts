@@ -41,11 +41,8 @@ import {
 } from "./file.ts";
 import { Kubelet } from "./kubelet.ts";
 import { law } from "./laws.ts";
-import { Process } from "./process.ts";
+import { type Mode, Process } from "./process.ts";
 import { dataOf, type Secret } from "./secret.ts";
-
-export const modes = ["Restart", "Reread", "CredentialProvider"] as const;
-export type Mode = (typeof modes)[number];
 
 /** The parts of the agent's journal that the histories look at. */
 type Journal = Readonly<{

@@ -22,7 +22,8 @@ import {
   textOf,
 } from "./file.ts";
 import { law } from "./laws.ts";
-import type { Mode, Node } from "./node.ts";
+import type { Node } from "./node.ts";
+import type { Mode } from "./process.ts";
 
 const keys = [
   "a.io",

@@ -4,12 +4,14 @@
  */
 import { join } from "node:path";
 import { nodeFiles } from "#contract/names.ts";
+import type { Seen } from "#agent/api/api.ts";
 import { act, type Effects } from "#agent/execute.ts";
 import { type Config, modeOf, parseConfig } from "#agent/facts/config.ts";
+import type { Healthz } from "#agent/facts/facts.ts";
 import type { Step } from "#agent/facts/step.ts";
 import { isRight } from "#agent/decide/file.ts";
 import { overlay } from "#agent/delivery/config-json/overlay.ts";
-import type { File, Journal } from "#agent/journal/journal.ts";
+import type { BootTime, File, Journal } from "#agent/journal/journal.ts";
 import { settleStore } from "#agent/journal/store.ts";
 import type { NewReport } from "#agent/api/objects.ts";
 import { Observer } from "#agent/observer.ts";
@@ -19,7 +21,26 @@ import { NoAnswer, SystemdError } from "#agent/systemd/connection.ts";
 import type { Systemd } from "#agent/systemd/systemd.ts";
 import type { Unit } from "#agent/systemd/unit.ts";
 import type { NodeFile } from "./file.ts";
-import type { Mode, Node } from "./node.ts";
+import type { Kubelet } from "./kubelet.ts";
+
+export const modes = ["Restart", "Reread", "CredentialProvider"] as const;
+export type Mode = (typeof modes)[number];
+
+/** The node as its agent sees it. */
+type Host = Readonly<{
+  mode: Mode;
+  directory: string;
+  kubelet: Kubelet;
+  isWithoutSystemd: boolean;
+  received: Seen;
+  time: BootTime;
+  healthz: Healthz;
+  unit: Unit;
+  /** The wall clock at this time of the kubelet's clock. */
+  wall: (at: number) => number;
+  /** Whether systemd restarts the kubelet. */
+  restart: () => boolean;
+}>;
 
 const flags: Readonly<Record<Mode, readonly string[]>> = {
   Restart: [],
@@ -33,7 +54,7 @@ const environment = {
   KUBERNETES_SERVICE_PORT: "1",
 };
 
-function configFor({ mode, directory }: Node): Config {
+function configFor({ mode, directory }: Host): Config {
   const parsed = parseConfig([`--kubelet-directory=${directory}`, ...flags[mode]], environment);
   if (!parsed.ok) throw new Error(parsed.errors.join("\n"));
   return parsed.value;
@@ -49,7 +70,7 @@ export class Process {
   /** Whether a commit of this or of a killed process might be incomplete. */
   #isUnsettled = true;
 
-  constructor(node: Node) {
+  constructor(node: Host) {
     const { kubelet } = node;
     const config = configFor(node);
     this.#config = config;
@@ -122,7 +143,7 @@ export class Process {
   }
 }
 
-function systemdOf(node: Node): Systemd {
+function systemdOf(node: Host): Systemd {
   const unit = (): Unit => {
     if (node.isWithoutSystemd) throw new NoAnswer("connect ECONNREFUSED");
     return node.unit;

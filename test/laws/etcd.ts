@@ -4,12 +4,6 @@
  */
 import { between, changePod, log, only, type World } from "./world.ts";
 
-/** Objects are never changed, only replaced, so a copy of the stores is a backup. */
-export type Backup = Readonly<{
-  stores: readonly ReadonlyMap<string, unknown>[];
-  source: World["source"];
-}>;
-
 const storesOf = ({ secrets, states, daemonSets, pods, objects }: World) =>
   [secrets, states, daemonSets, pods, objects] as const;
 

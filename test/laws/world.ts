@@ -4,7 +4,6 @@
  * is product code; product.ts is the only file that calls the product.
  */
 import { Random } from "#test/random.ts";
-import type { Backup } from "./etcd.ts";
 import { Store } from "./store.ts";
 
 /** "A-B": the values of registry a and registry b. 0: there is no entry for this registry. */
@@ -201,6 +200,12 @@ type Controller = {
   lag: { core: number; pods: number; objects: number; nodes: number };
   lagUntil: number;
 };
+
+/** Objects are never changed, only replaced, so a copy of the stores is a backup. */
+type Backup = Readonly<{
+  stores: readonly ReadonlyMap<string, unknown>[];
+  source: World["source"];
+}>;
 
 export type World = {
   t: number;

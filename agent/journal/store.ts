@@ -131,7 +131,9 @@ function takeAway(target: string, { removing, removed }: Paths): void {
   else tidy(removing);
 }
 
-/** Completes a commit. What happened to config.json must be durable before the journal describes it. */
+/**
+ * Completes a commit. What happened to config.json must be durable before the journal describes it.
+ */
 async function finish(
   target: string,
   folder: string,

@@ -73,7 +73,7 @@ async function sendOnce({ method, url, authorization, signal }: Request) {
   const connection = { proxyEnv: process.env, blockList: linkLocal };
   const headers = { accept: manifests, ...(authorization !== undefined && { authorization }) };
   try {
-    // Loaded here, because most runs of the plugin send no request, and loading node:http also loads
+    // Loaded here, because most runs of the plugin send no request, and node:http also loads
     // undici.
     const { Agent, request } = await (isSecure ? import("node:https") : import("node:http"));
     const agent = new Agent(connection);

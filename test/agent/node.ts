@@ -225,7 +225,7 @@ export class Node implements Disposable {
     const { again, code } = await this.#step(this.#process);
     this.#repeats = before?.code === code ? this.#repeats + 1 : 0;
     if (again === "back off") return Math.min(30_000, 1000 * 2 ** this.#repeats);
-    // Most rounds would look at the same state. The agent sees each death of a process, as it would.
+    // Most rounds would look at the same state. The agent sees each death of a process.
     const { now, nextEvent } = this.kubelet;
     const late = Math.min(longestPause, 5 * 2 ** this.#repeats, nextEvent - now + 250);
     return Math.max(again, late);

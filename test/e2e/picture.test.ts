@@ -109,7 +109,7 @@ test("HD, H5, H10, H11, H12: creates the objects, writes the file and restarts t
       "",
       201,
     ),
-    logged("the agent has read its revision and is about to write", "apply"),
+    logged("the agent has read its revision and is about to write", "commit"),
     ["config.json is in place", Math.round(Number(changed) * 1e6)],
     logged("the agent calls systemd over D-Bus", "restart"),
     ["systemd stops the kubelet", micros(stopping.split(" ")[0] ?? "")],

@@ -114,7 +114,7 @@ test("H13, H14: shows in three kubectl commands and in condition Ready that ever
   await until("two agents are available", async () =>
     /\s2\s+2\s+2\s+2\s+2\s/.test((await daemonSet?.()) ?? ""),
   );
-  assert.match((await secret?.()) ?? "", /kubernetes\.io\/dockerconfigjson\s+11\s/);
+  assert.match((await secret?.()) ?? "", /kubernetes\.io\/dockerconfigjson\s+12\s/);
   // One line is the head of the table.
   assert.equal((await pods?.())?.trim().split("\n").length, 3);
   await product.untilEvent(cluster, "RolledOut", /2 nodes/);

@@ -100,6 +100,25 @@ test("lets pulls succeed after each rotation and fail after a withdrawal, with t
   assert.equal((await inside.kubelet()).InvocationID, InvocationID);
 });
 
+test("once the kubelet has used the provider, removes the node's own entry for the same registry, and restores this entry in a withdrawal", async () => {
+  const { host } = cluster.registry;
+  const theirs = JSON.stringify({ auths: { [host]: { auth: "dGhlaXJzOm9sZA==" } } });
+  machine.writeFile("config.json", theirs);
+  await rotate();
+  await inside.proves();
+  assert.equal(inside.node.file, '{"auths":{}}');
+  // The pull works although the kubelet might still remember the node's own entry, which the
+  // registry refuses.
+  await pull("displaced");
+  await untilState(cluster, "displaced", "Running");
+  await serve({});
+  // The agent restores config.json before it empties the answer.
+  const isEmpty = () => Object.keys(answeredPasswords(inside.node.kubelet) ?? {}).length === 0;
+  await until("the answer is empty", () => Promise.resolve(isEmpty()));
+  assert.equal(inside.node.file, theirs);
+  machine.writeFile("config.json", undefined);
+});
+
 test("lets pulls use other credentials while the provider's script is killed, broken or missing", async () => {
   const auth = encode(await rotate());
   await inside.proves();
@@ -123,24 +142,6 @@ test("lets pulls use other credentials while the provider's script is killed, br
     await untilState(cluster, `only-${name}`, "Running");
   }
   assert.equal((await inside.kubelet()).InvocationID, InvocationID);
-});
-
-test("once the kubelet has used the provider, removes the node's own entry for the same registry, and restores this entry in a withdrawal", async () => {
-  const { host } = cluster.registry;
-  const theirs = JSON.stringify({ auths: { [host]: { auth: "dGhlaXJzOm9sZA==" } } });
-  machine.writeFile("config.json", theirs);
-  await rotate();
-  await inside.proves();
-  assert.equal(inside.node.file, '{"auths":{}}');
-  // The pull works although the kubelet might still remember the node's own entry, which the
-  // registry refuses.
-  await pull("displaced");
-  await untilState(cluster, "displaced", "Running");
-  await serve({});
-  // The agent restores config.json before it empties the answer.
-  const isEmpty = () => Object.keys(answeredPasswords(inside.node.kubelet) ?? {}).length === 0;
-  await until("the answer is empty", () => Promise.resolve(isEmpty()));
-  assert.equal(inside.node.file, theirs);
 });
 
 /** The users that pulled the image of this pod, from the registry's log. */

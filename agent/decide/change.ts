@@ -7,7 +7,7 @@ import { overlay } from "../delivery/config-json/overlay.ts";
 import { only } from "../delivery/contents.ts";
 import type { NodeFile } from "../delivery/config-json/config-json.ts";
 import type { Published } from "../delivery/mount.ts";
-import { answerFor, placed, unservable } from "../delivery/provider/places.ts";
+import { placed, unservable } from "../delivery/provider/places.ts";
 import type { Facts } from "../facts/facts.ts";
 import { isRunning, unitMissing, unitOf } from "../facts/kubelet-state.ts";
 import { activeOrder, failureKey } from "../facts/order.ts";
@@ -24,7 +24,14 @@ import {
   wait,
 } from "../facts/step.ts";
 import { type Content, type Journal, never, resting, type Resting } from "../journal/journal.ts";
-import { bytesToKeep, excessOf, isRight, isSameForKubelet, writtenFor } from "./file.ts";
+import {
+  answerBefore,
+  bytesToKeep,
+  excessOf,
+  isRight,
+  isSameForKubelet,
+  writtenFor,
+} from "./file.ts";
 
 type Found = Extract<NodeFile, { kind: "file" }>;
 
@@ -49,12 +56,11 @@ export function change(facts: Facts, journal: Resting, found: Found, published: 
   const written = writtenFor(facts, found.file, file, { ...journal, content });
   const next = { ...resting(journal, ""), content, written };
   const isSame = isSameForKubelet(found.file, file);
-  const answer = answerFor(content, installed, config.scope, false);
   const begun = config.restart === "Never" || isSame ? next : restarting(facts, next, journal);
   return atOnce({
     action: "commit",
     code: codes.toBeWritten,
-    ...(answer !== undefined && { answer: { bytes: answer, expected: installed.identity } }),
+    ...answerBefore(facts, content),
     commit: {
       journal: begun,
       former,

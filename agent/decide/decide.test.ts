@@ -195,6 +195,15 @@ test("waits for no reread of an entry that the provider's answer has, too", () =
   }
 });
 
+test("writes the provider's answer before an entry leaves config.json", () => {
+  const config = { restart: "Never", scope: "All" } as const;
+  const installed = { ...unknown, answer: Buffer.alloc(0), rows: ["a.io"], asked: true };
+  const step = decide({ journal: idle, config, installed });
+  assert.ok(step.action === "commit" && "bytes" in step.commit.file);
+  assert.doesNotMatch(step.commit.file.bytes.toString(), /"a\.io"/);
+  assert.match(step.answer?.bytes.toString() ?? "", /"a\.io"/);
+});
+
 test("keeps the bytes of an unreadable file, and puts the last readable entries back", () => {
   assert.equal(brief(decide({ journal: idle, file: damaged, unchangedFor: 1999 })), "wait GPS207");
   const step = decide({ journal: idle, file: damaged });

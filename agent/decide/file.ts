@@ -19,9 +19,9 @@ import {
 import { documentIn, isSameFile, learn, overlay } from "../delivery/config-json/overlay.ts";
 import type { NodeFile } from "../delivery/config-json/config-json.ts";
 import { type Contents, only } from "../delivery/contents.ts";
-import { placed } from "../delivery/provider/places.ts";
+import { answerFor, placed } from "../delivery/provider/places.ts";
 import type { Facts } from "../facts/facts.ts";
-import { atOnce, codes, record, soon, type Step, wait } from "../facts/step.ts";
+import { type Answered, atOnce, codes, record, soon, type Step, wait } from "../facts/step.ts";
 import {
   type Content,
   type File,
@@ -130,6 +130,7 @@ export function fileStep(facts: Facts, journal: Journal, next: Journal): Step | 
     action: "commit",
     code: kept === undefined ? code : codes.unreadableKept,
     ...(kept !== undefined && { detail: where }),
+    ...answerBefore(facts, next.content),
     commit: {
       journal: written,
       former: journal,
@@ -156,6 +157,19 @@ export function bytesToKeep(
 /** Whether the journals differ only in what other programs did. */
 function isOnlyLearned(facts: Facts, journal: Journal, next: Journal): boolean {
   return next.content === journal.content && leaving(facts, journal) === journal;
+}
+
+/**
+ * The provider's answer to write before config.json, so that the kubelet always finds an entry that
+ * moves in at least one of the two. Without the provider, nothing moves into the answer.
+ */
+export function answerBefore(
+  { installed, config }: Facts,
+  content: Content,
+): Readonly<{ answer?: Answered }> {
+  if (config.scope === undefined || installed.unfit !== undefined) return {};
+  const bytes = answerFor(content, installed, config.scope, false);
+  return bytes === undefined ? {} : { answer: { bytes, expected: installed.identity } };
 }
 
 /** Meaning counts, not bytes; without ours, every byte counts. */

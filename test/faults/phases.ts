@@ -10,17 +10,21 @@ import type { NodeDirectory } from "../harness/agent/agent.ts";
 export const slowFsync =
   "strace -D -f -qq -o /dev/null -e trace=fsync -e inject=fsync:delay_enter=300000".split(" ");
 
+type Journal = Readonly<{ phase: string; content: Readonly<{ revision: number }> }>;
+
 /**
- * The phase of the journal that describes the node's config.json: the staged journal, if the staged
- * config.json was renamed. `undefined` without a journal.
+ * The journal that describes the node's config.json: the staged journal, if the staged config.json
+ * was renamed. `undefined` without a journal.
  */
-export function phaseOf({ folder }: NodeDirectory): string | undefined {
+export function journalOf({ folder }: NodeDirectory): Journal | undefined {
   const staged = join(folder, "commit.staged");
   const isCommitted = existsSync(staged) && !existsSync(join(folder, "config.json.staged"));
   const file = isCommitted ? staged : join(folder, "journal.json");
   try {
-    return JSON.parse(readFileSync(file, "utf8")).phase;
+    return JSON.parse(readFileSync(file, "utf8"));
   } catch {
     return undefined;
   }
 }
+
+export const phaseOf = (node: NodeDirectory): string | undefined => journalOf(node)?.phase;

@@ -95,8 +95,10 @@ export async function skipRereadWait(node: Node, directory = "/var/lib/kubelet")
   const file = `${directory}/global-pull-secret/journal.json`;
   const read = async () =>
     JSON.parse((await node.exec(["sh", "-c", `cat ${file} 2>/dev/null || true`])) || "{}");
-  await until("the agent waits for the kubelet", async () => (await read()).written?.boot);
-  const journal = await read();
+  const journal = await until("the agent waits for the kubelet", async () => {
+    const present = await read();
+    return present.phase === "resting" && present.written.boot !== "" ? present : undefined;
+  });
   const written = { ...journal.written, monotonic: journal.written.monotonic - 305_000 };
   await node.exec(["tee", file], JSON.stringify({ ...journal, written }));
 }

@@ -250,7 +250,9 @@ test("takes the other programs' bytes of a lost journal if the file is an overla
   assert.equal(bytesOf({ file: overlaid }), hidden.bytes.toString());
   const edited = '{"auths":{"team.io":{"auth":"dTp0ZWFt"},"a.io":{"auth":"dTpw"},"x.io":{}}}';
   assert.match(bytesOf({ file: fileWith(file(edited)) }), /dTpoaWRkZW4=.*x\.io/);
-  // Nothing of ours is over the file, so it is theirs.
+  // Nothing of ours is over the file, so it is theirs, and stays so if somebody damages it.
+  const learned = decide({ theirs: hidden.bytes });
+  assert.deepEqual([brief(learned), journalOf(learned)], ["record GPS268", firstJournal(theirs)]);
   assert.equal(bytesOf({ order: "none" }), "bytes" in theirs ? theirs.bytes.toString() : "");
   const step = decide({ theirs: hidden.bytes, file: damaged });
   assert.ok(step.action === "commit" && "bytes" in step.commit.file);

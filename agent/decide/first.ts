@@ -46,6 +46,9 @@ export function firstContact(facts: Facts): Answer {
   if (left !== undefined) return record(codes.foundOurs, left, undefined);
   if (isGone) return withdrawn(facts);
   const first = firstJournal(file.file);
+  // The file is theirs. If it is damaged later, what the lost journal left must not replace it.
+  if (theirs !== undefined && typeof facts.order !== "string")
+    return record(codes.learned, first, undefined);
   const content = contentFor(facts.order, contents);
   if (content !== undefined) return change(facts, first, file, content);
   if (typeof facts.order !== "string" || contents.kind !== "contents")

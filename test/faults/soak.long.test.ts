@@ -82,16 +82,12 @@ async function settled(): Promise<void> {
 /** Causes a fault. Returns the number of restarts that the agent must make for this fault. */
 type Fault = () => Promise<number>;
 
-/**
- * Mounts a new password or a withdrawal. Returns the owed restarts: 1 if the mount changes what the
- * kubelet reads, or 0.
- */
+/** Mounts a new password, which owes a restart, or a withdrawal. Returns the owed restarts. */
 async function change(): Promise<number> {
   const next = below(5) === 0 ? undefined : `password${revision}`;
-  const seen = Number(next !== inForce);
   await rotate(next);
   inForce = next;
-  return seen;
+  return Number(next !== undefined);
 }
 
 const comingAndGoing: Readonly<Record<string, Fault>> = {

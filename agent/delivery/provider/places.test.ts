@@ -84,6 +84,13 @@ test("without the provider, keeps the answer until the kubelet has read config.j
   assert.equal(answerFor(content, { ...installed, answer: undefined }, undefined, true), undefined);
 });
 
+test("keeps in the answer what config.json must not have, while the node is prepared for another scope", () => {
+  const answer = answerOf(new Map([["a.io", { auth: "dTpvbGQ=" }]]));
+  const unfit = { ...installed, answer, rows: [], unfit: "prepared for scope All" };
+  const served = placed(content, unfit, "Annotated");
+  assert.equal(answerFor(served, unfit, "Annotated", true), undefined);
+});
+
 test("writes no answer where the provider is not installed", () => {
   const unfit = { ...installed, answer: undefined, unfit: "bin is missing" };
   assert.equal(answerFor(placed(content, unfit, "All"), unfit, "All", true), undefined);

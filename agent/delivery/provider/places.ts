@@ -83,8 +83,8 @@ export const emptyAnswer = answerOf(new Map());
 
 /**
  * The answer to write; undefined if it stays. The provider's answer has exactly our entries that it
- * serves. Without the provider, it loses what leaves, and everything once the kubelet has read our
- * config.json.
+ * serves. Without the provider, it loses what leaves, and what config.json has once the kubelet has
+ * read our config.json.
  */
 export function answerFor(
   { entries }: Content,
@@ -97,9 +97,7 @@ export function answerFor(
   if (answer === undefined && !(isServing && serving.length > 0)) return undefined;
   const bytes = isServing
     ? answerOf(new Map(serving.map(({ key, raw }) => [key, valueOf(raw)])))
-    : isRead
-      ? emptyAnswer
-      : staying(answer ?? emptyAnswer, entries);
+    : staying(answer ?? emptyAnswer, isRead ? serving : entries);
   return answer?.equals(bytes) === true ? undefined : bytes;
 }
 

@@ -147,11 +147,11 @@ const placeholder =
   /<path:[^>]{0,200}>|\$\{[^}]{0,200}\}|\$\([A-Za-z_]\w{0,200}\)|\{\{.{0,200}\}\}|\bvault:[^\s]{0,200}#|\bref\+[a-z0-9]+:\/\/|ENC\[AES256/;
 
 /**
- * A user name or password that is as a whole a shell variable, a name in brackets, what Go's
- * templates print for a missing value, an example's password, or a text in quotes.
+ * A user name or password that is as a whole a shell variable, a name in brackets, what Go, Python
+ * or JavaScript print for a missing value, an example's password, or a text in quotes.
  */
 const emptyValue =
-  /^(?:\$[A-Z][A-Z0-9_]{0,200}|<(?:[A-Z][A-Z0-9_ -]{0,200}|your[ _-][^<>]{0,200}|no value)>|%!s\(<nil>\)|changeme|"[^"]{0,200}"|'[^']{0,200}')$/;
+  /^(?:\$[A-Z][A-Z0-9_]{0,200}|<(?:[A-Z][A-Z0-9_ -]{0,200}|your[ _-][^<>]{0,200}|no value|nil)>|%!\w\((?:<nil>|MISSING)\)|None|null|undefined|changeme|"[^"]{0,200}"|'[^']{0,200}')$/;
 
 function checkCredential(
   credential: Credential,

@@ -120,9 +120,11 @@ const documents: readonly (readonly [
   [
     "credHelpers: only the platform may make nodes run them",
     '{"auths":{},"credHelpers":{"a.io":"x"}}',
-    "GPS153",
+    "GPS179",
     "accept",
   ],
+  ["credsStore: as credHelpers", '{"auths":{},"credsStore":"desktop"}', "GPS179", "accept"],
+  ["no helper", '{"auths":{},"credHelpers":{},"credsStore":""}', "GPS153", "accept"],
   ["an unknown key", '{"auths":{},"detachKeys":"ctrl-q"}', "GPS153", "accept"],
   [
     "a Secret manifest instead of its value",
@@ -347,6 +349,26 @@ test("H24: accepts what docker login and credential helpers leave beside real en
   }
 });
 
+test("names all unused keys of Docker's file in one warning, and those of a refused file in none", () => {
+  const unused = {
+    HttpHeaders: {},
+    plugins: {},
+    currentContext: "x",
+    "a b": 1,
+    psFormat: "x",
+    y: 1,
+  };
+  const auths = { "a.io": { auth: "dTpw" } };
+  const parsed = read(JSON.stringify({ ...unused, auths, credsStore: "desktop", z: 1 }));
+  assert.equal(verdict(parsed), "GPS179 GPS153");
+  assert.equal(
+    parsed.warnings[1]?.what,
+    'merged without HttpHeaders, plugins, currentContext, ["a b"], psFormat and 2 more',
+  );
+  for (const refused of [auths, { ...unused, kind: "Secret", apiVersion: "v1" }, unused])
+    assert.deepEqual(read(JSON.stringify(refused)).warnings, []);
+});
+
 /**
  * Entries that serve no image, each with the reason why a source with only this entry is refused.
  */
@@ -536,11 +558,17 @@ const placeholders: readonly (readonly [text: string, warned: boolean])[] = [
   ["<your-user>:p", true],
   ["<no value>:<no value>", true],
   ["robot:%!s(<nil>)", true],
+  ["robot:%!v(MISSING)", true],
+  ["robot:<nil>", true],
+  ["None:undefined", true],
+  ["robot:null", true],
   ["robot:changeme", true],
   ['"robot":"s3cret"', true],
   ["robot:'s3cret'", true],
   ["$oauthtoken:nvapi-abc", false],
   ["robot:changeme2", false],
+  ["nobody:nullable", false],
+  ["robot:%s", false],
   ["robot:$A$B", false],
   ["robot:<a>", false],
   ["<u>:a&b", false],

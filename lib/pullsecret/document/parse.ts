@@ -4,7 +4,7 @@ import type { Credential } from "./auth.ts";
 import { isMarker, readCredential } from "./entry.ts";
 import { fold, isObject, readJson, type Json, type JsonObject } from "../json/json.ts";
 import { isUnusual, meaningOf, readKey, spellingsOf } from "../registry/key.ts";
-import { quote, type Steps } from "../problems/keypath.ts";
+import { formatPath, quote, type Steps } from "../problems/keypath.ts";
 import { problem, type Problem, type ProblemKind } from "../problems/problems.ts";
 import { dockerHubKey, hidesDockerHub, isHubToken } from "../registry/registry.ts";
 import { Findings, type NamedSource } from "../problems/findings.ts";
@@ -182,9 +182,13 @@ function warnOfHiddenHub(seen: ReadonlyMap<string, readonly Seen[]>, findings: F
   }
 }
 
-/** All top-level keys except `auths`. */
+/**
+ * All top-level keys except `auths`, which only an original keeps. One warning lists all the keys
+ * that nodes do not miss. A document without `auths` is refused, and needs no such warning.
+ */
 function readRest(document: JsonObject, findings: Findings): JsonObject {
   const rest = Object.create(null) as Record<string, Json>;
+  const unused: string[] = [];
   for (const [name, value] of Object.entries(document)) {
     if (name === "auths") continue;
     const path = [name];
@@ -192,10 +196,21 @@ function readRest(document: JsonObject, findings: Findings): JsonObject {
     if (foldedName === "auths") findings.refuse("letterCase", path, "auths");
     else if (!suits(foldedName, value)) findings.refuse("notStringMap", path);
     else if (findings.source.role === "original") rest[name] = value;
-    else if (document["kind"] !== "Secret") findings.warn("stripped", path);
+    else if (namesHelpers(foldedName, value)) findings.warn("helper", path);
+    else unused.push(formatPath(path));
   }
+  if (unused.length > 0 && "auths" in document) findings.warn("stripped", [], listOf(unused));
   return rest;
 }
+
+/** Whether a node would miss the key: CRI-O runs `credHelpers`, and Docker also `credsStore`. */
+const namesHelpers = (foldedName: string, value: Json): boolean =>
+  (foldedName === "credhelpers" && isObject(value) && Object.keys(value).length > 0) ||
+  (foldedName === "credsstore" && typeof value === "string" && value !== "");
+
+/** At most five names, because a document can have 100,000. */
+const listOf = (names: readonly string[]): string =>
+  names.slice(0, 5).join(", ") + (names.length > 5 ? ` and ${names.length - 5} more` : "");
 
 /** Recognises common texts that are not JSON at all. */
 function mistaken(kind: ProblemKind, bytes: Uint8Array): ProblemKind {

@@ -16,7 +16,7 @@ export const catalogue = {
   notJson: [
     "GPS103",
     "not JSON",
-    "give one JSON object, without a byte order mark, comments or trailing commas",
+    "give one JSON object, without a byte order mark, comments, trailing commas or line breaks in strings",
   ],
   tooDeep: ["GPS104", "nested too deep", "remove the nesting: a pull secret needs 3 levels"],
   duplicate: [
@@ -178,8 +178,8 @@ export const catalogue = {
   ],
   stripped: [
     "GPS153",
-    "taken out",
-    "no action needed: only auths is merged, because helpers would run as root on every node",
+    "merged without {}",
+    "no action needed: kubelets do not use any key beside auths",
   ],
   emptyPassword: ["GPS154", "the password is empty", "check that this is intended"],
   whiteSpace: [
@@ -271,6 +271,11 @@ export const catalogue = {
     "GPS178",
     "the credential itself states that it ended at {}",
     "replace it: every pull with it fails, also of public images of this registry",
+  ],
+  helper: [
+    "GPS179",
+    "names credential helpers, and is taken out",
+    "enter what they store with kubectl pull-secret add --password-stdin: kubelets do not run helpers",
   ],
   unjudged: [
     "GPS176",

@@ -4,15 +4,23 @@ import type { V1Node } from "@kubernetes/client-node";
 import { call, FakeCluster } from "#plugin/fake.fixture.ts";
 import { kindOf, type Preflight } from "./preflight.ts";
 
-type Reported = Readonly<{ labels?: Record<string, string>; version?: string; image?: string }>;
+type Reported = Readonly<{
+  labels?: Record<string, string>;
+  version?: string;
+  image?: string;
+  allocatable?: Record<string, string>;
+}>;
+
+const ordinary: Record<string, string> = { cpu: "4", "hugepages-2Mi": "2Mi" };
 
 const node = (
-  { labels = {}, version = "v1.34.0", image = "Debian" }: Reported,
+  { labels = {}, version = "v1.34.0", image = "Debian", allocatable = {} }: Reported,
   name = "n",
 ): V1Node =>
   ({
     metadata: { name, labels },
     status: {
+      allocatable: { ...ordinary, ...allocatable },
       nodeInfo: { kubeletVersion: version, osImage: image, operatingSystem: "linux" },
       conditions: [{ type: "Ready", status: "True" }],
     },
@@ -31,6 +39,15 @@ for (const [reported, distribution, unit, restarts, modes] of [
   [{ labels: { "eks.amazonaws.com/compute-type": "fargate" } }, "EKS Fargate", "-", false, 0],
   [{ version: "v1.34.1-gke.100" }, "GKE", "kubelet.service", true, 2],
   [{ labels: { "kubernetes.azure.com/cluster": "c" } }, "AKS", "kubelet.service", true, 2],
+  [
+    {
+      labels: { "node.openshift.io/os_id": "rhel", "node.kubernetes.io/instance-type": "rhde" },
+    },
+    "MicroShift",
+    "-",
+    false,
+    1,
+  ],
   [{ labels: { "node.openshift.io/os_id": "rhel" } }, "OpenShift", "kubelet.service", false, 0],
   [{ labels: { type: "virtual-kubelet" } }, "virtual kubelet", "-", false, 0],
   [{ labels: { type: "kwok" } }, "virtual kubelet", "-", false, 0],
@@ -66,6 +83,20 @@ test("shows 5,000 nodes on one screen, with the expected restarts and their dura
     /\n {2}kubectl debug node\/NAME .* \/host\/var\/lib\/kubelet\/config\.json .*\/host\/root\/\.dockercfg\n/,
   );
   assert.deepEqual(fake.writes, []);
+});
+
+test("names the nodes whose pods can lose devices in a kubelet restart", async () => {
+  const allocatable = { "nvidia.com/gpu": "8" };
+  const idle = node({ allocatable: { "nvidia.com/gpu": "0" } }, "idle");
+  const unrestarted = node({ allocatable, image: "Talos (v1.11.0)" }, "talos");
+  const fake = cluster(node({}), idle, unrestarted);
+  assert.doesNotMatch((await call(["preflight"], { cluster: fake })).out, /devices/);
+  fake.objects.set("/api/v1/nodes/gpu", node({ allocatable }, "gpu"));
+  const { out } = await call(["preflight"], { cluster: fake });
+  assert.match(
+    out,
+    /\n {2}devices on 1 of these nodes \(gpu\): .* \(UnexpectedAdmissionError\); .*\n/,
+  );
 });
 
 test("prints JSON, and expects a small cluster to change one node at a time", async () => {

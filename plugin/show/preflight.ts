@@ -25,6 +25,8 @@ type Group = Kind & Readonly<{ nodes: number; ready: number; examples: readonly 
 export type Preflight = Readonly<{
   nodes: number;
   groups: readonly Group[];
+  /** The nodes with devices whose kubelet restarts in mode Restart. */
+  devices: Readonly<{ nodes: number; examples: readonly string[] }>;
   /** The number of kubelets that the first rollout restarts in mode Restart. */
   restarts: number;
   /** Seconds that the rollout takes, with at most 10 % of the nodes at the same time. */
@@ -47,6 +49,15 @@ const unserved = (distribution: string, note: string): Kind => ({
   note,
 });
 
+/** A kind of node whose kubelet is not a systemd unit. */
+const withoutUnit = (distribution: string, reason: string): Kind => ({
+  distribution,
+  unit: "-",
+  modes: ["Reread"],
+  restarts: false,
+  note: `${reason}: set spec.delivery.mode: Reread`,
+});
+
 /**
  * Kinds of nodes. The first row that matches a node counts. docs/use/delivery-node.md and README.md
  * describe how we know each row.
@@ -62,6 +73,10 @@ const kinds: readonly (readonly [(node: Facts) => boolean, Kind])[] = [
       ["virtual-kubelet", "kwok"].includes(labels["type"] ?? "") ||
       labels["liqo.io/type"] === "virtual-node",
     unserved("virtual kubelet", "there is no node"),
+  ],
+  [
+    ({ labels }) => labels["node.kubernetes.io/instance-type"] === "rhde",
+    withoutUnit("MicroShift", "its kubelet is part of microshift.service"),
   ],
   [
     ({ labels, image }) =>
@@ -94,16 +109,7 @@ const kinds: readonly (readonly [(node: Facts) => boolean, Kind])[] = [
       [is, agent] as const,
     ];
   }),
-  [
-    ({ image }) => image.startsWith("Talos"),
-    {
-      distribution: "Talos",
-      unit: "-",
-      modes: ["Reread"],
-      restarts: false,
-      note: "no systemd: set spec.delivery.mode: Reread",
-    },
-  ],
+  [({ image }) => image.startsWith("Talos"), withoutUnit("Talos", "no systemd")],
   [
     ({ labels, version }) => "eks.amazonaws.com/nodegroup" in labels || version.includes("-eks-"),
     { ...cloud, distribution: "EKS" },
@@ -145,17 +151,34 @@ export function kindOf({ metadata, status }: V1Node): Kind {
   return row[1];
 }
 
+/**
+ * Whether the node has extended resources, such as `nvidia.com/gpu`, which are the only ones with a
+ * domain. Device plugins register them, and a few controllers.
+ */
+const hasDevices = ({ status }: V1Node): boolean =>
+  Object.entries(status?.allocatable ?? {}).some(
+    ([name, amount]) => name.includes("/") && amount !== "0",
+  );
+
+type Counts = { nodes: number; ready: number; examples: string[] };
+
+function count(counts: Omit<Counts, "ready">, node: V1Node): void {
+  counts.nodes += 1;
+  if (counts.examples.length < 3) counts.examples.push(node.metadata?.name ?? "");
+}
+
 /** Counts the nodes of each kind, page by page. It stores only counts, even for 5,000 nodes. */
 export class Preflighter {
-  readonly #groups = new Map<Kind, { nodes: number; ready: number; examples: string[] }>();
+  readonly #groups = new Map<Kind, Counts>();
+  readonly #devices = { nodes: 0, examples: [] };
 
   add(node: V1Node): void {
     const kind = kindOf(node);
     const group = this.#groups.get(kind) ?? { nodes: 0, ready: 0, examples: [] };
-    group.nodes += 1;
+    count(group, node);
     if (conditionOf(node.status, "Ready")?.status === "True") group.ready += 1;
-    if (group.examples.length < 3) group.examples.push(node.metadata?.name ?? "");
     this.#groups.set(kind, group);
+    if (kind.restarts && hasDevices(node)) count(this.#devices, node);
   }
 
   result(): Preflight {
@@ -165,6 +188,7 @@ export class Preflighter {
     return {
       nodes,
       groups: groups.toSorted((a, b) => b.nodes - a.nodes),
+      devices: this.#devices,
       restarts,
       seconds: stepsFor(restarts, { maxUnavailable: "10%", nodes }) * stepSeconds(),
     };
@@ -203,6 +227,12 @@ export function preflightLines(preflight: Preflight, paint: Paint): string[] {
   const notes = preflight.groups.flatMap(({ distribution, note, examples }) =>
     note === undefined ? [] : [`  ${distribution} (${examples.join(", ")}): ${note}`],
   );
+  const { devices } = preflight;
+  if (devices.nodes > 0)
+    notes.push(
+      `  devices on ${devices.nodes} of these nodes (${devices.examples.join(", ")}): a kubelet ` +
+        "restart can end pods that use them (UnexpectedAdmissionError); mode Reread avoids it",
+    );
   const served = nodesIn(preflight.groups.filter(({ modes }) => modes.length > 0));
   const ink = served === preflight.nodes ? paint.good : paint.doubt;
   return [

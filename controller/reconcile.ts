@@ -15,7 +15,7 @@ import {
   type SourceInput,
   type Withdrawal,
 } from "./sources/input.ts";
-import { isEmptied } from "./sources/source.ts";
+import { isEmptied, partsOf } from "#pullsecret/document/secret.ts";
 import { expiredIn } from "./sources/verdict.ts";
 import { foreignOf, isForeign, observe, ownedOf, type Snapshot } from "./sources/snapshot.ts";
 import { sooner, type Again } from "#runtime/loop.ts";
@@ -221,7 +221,7 @@ function inputsOf(snapshot: Snapshot, { original, policy }: InputContext): reado
 
 /** A Secret without entries counts as deleted. A tool that emptied it might restore it soon. */
 function withoutEmptied<I extends AdditionalInput | ExtraInput>(input: I): I {
-  const isEmpty = typeof input.lookup === "object" && isEmptied(input.lookup);
+  const isEmpty = typeof input.lookup === "object" && isEmptied(partsOf(input.lookup));
   return isEmpty ? { ...input, lookup: "absent" } : input;
 }
 

@@ -197,6 +197,30 @@ spec:
           {"auths":{"{{ .registry }}":{"auth":"{{ printf "%s:%s" .user .password | b64enc }}"}}}
 `,
 );
+/** A list in JSON, as kubectl prints it, with other Secrets beside the pull secret. */
+const listed = file(
+  "list.json",
+  JSON.stringify({
+    kind: "List",
+    items: [
+      { kind: "Secret", metadata: { name: "tls" }, data: { "tls.key": "eA==" } },
+      {
+        kind: "Secret",
+        type: "kubernetes.io/dockerconfigjson",
+        metadata: { name: "additional-pull-secret" },
+        data: { ".dockerconfigjson": btoa('{"auths":{"a.io":{"auth":"dTpw"}}}') },
+      },
+    ],
+  }),
+);
+const untyped = file("untyped.json", '{"kind":"Secret","metadata":{"name":"a"},"data":{"x":""}}');
+const template = file(
+  "template.yaml",
+  `kind: ExternalSecret
+metadata: {name: c}
+spec: {target: {template: {type: kubernetes.io/dockerconfigjson, data: {.dockerconfigjson: "{{ .x }}"}}}}
+`,
+);
 const sealed = file("sealed.yaml", "apiVersion: bitnami.com/v1alpha1\nkind: SealedSecret\n");
 const browser = file(
   "browser.json",
@@ -291,13 +315,14 @@ const cases: readonly (readonly [
     `merge --show-credentials --additional ${secret}`,
     1,
     "",
-    /^GPS\d{3} additional: document: a Secret manifest, .*stringData\n$/,
+    "GPS110 additional: auths: auths is missing; give JSON such as " +
+      '{"auths": {"REGISTRY": {"auth": "..."}}}\n',
   ],
   [
     "merge --show-credentials --additional /dev/zero",
-    1,
+    2,
     "",
-    /^GPS\d{3} additional: document: longer than 1 MiB; .*\n$/,
+    "/dev/zero: longer than 16 MiB; give a pull secret, or manifests\n",
   ],
   [
     "merge --show-credentials --additional -",
@@ -458,7 +483,34 @@ const cases: readonly (readonly [
     "",
     /^GPS301 opaque\.yaml: Secret\/a: type: type is Opaque; .*\nGPS301 opaque\.yaml: ExternalSecret\/b: /,
   ],
-  [`check ${manifest}`, 0, "accepted: 3 registries\n", ""],
+  [
+    `check ${manifest}`,
+    0,
+    "accepted: 3 registries\n",
+    /^(?:GPS180 manifest\.yaml: \w+\/[abc]: metadata: is not kube-system\/additional-pull-secret, .*\n){3}/,
+  ],
+  [
+    `merge --show-credentials --additional ${listed}`,
+    0,
+    '{"auths":{"a.io":{"auth":"dTpw"}}}\n',
+    "",
+  ],
+  [`merge --show-credentials --additional ${untyped}`, 1, "", /^GPS301 additional: type: /],
+  [`explain a.io/x -f ${listed}`, 0, /is pulled with, in this order:\n  1  a\.io  u\n$/, ""],
+  [`explain a.io/x -f ${untyped}`, 1, "", /^GPS301 untyped\.json: Secret\/a: type: /],
+  [`check ${untyped}`, 1, "", /^GPS301 untyped\.json: Secret\/a: type: type is Opaque; /],
+  [
+    `explain a.io/x -f ${manifest}`,
+    2,
+    "",
+    "manifest.yaml: has 3 pull secrets; give a file with one\n",
+  ],
+  [
+    `merge --show-credentials --additional ${template}`,
+    2,
+    "",
+    /^template\.yaml: ExternalSecret\/c: is a template, .* give the Secret that it makes\n$/,
+  ],
   [
     `check ${sealed}`,
     1,

@@ -4,9 +4,9 @@
  * are chosen first, as if there were no other source. Then the document of each extra source is
  * added if it fits, highest priority first. So no extra source can block another source.
  */
-import { canonical, sourcesOf } from "#pullsecret/merge/canonical.ts";
-import { bytesOf, judgeSize } from "#pullsecret/merge/capacity.ts";
-import { merge, type Merged, type MergePolicy } from "#pullsecret/merge/merge.ts";
+import { bytesOf } from "#pullsecret/merge/capacity.ts";
+import { joinSources, type Joined } from "#pullsecret/merge/join.ts";
+import type { MergePolicy } from "#pullsecret/merge/merge.ts";
 import type { Problem } from "#pullsecret/problems/problems.ts";
 import type { SourceInput } from "./input.ts";
 import type { ReadSource, Supply } from "./source.ts";
@@ -20,13 +20,8 @@ export type SourceReading = Readonly<{ input: SourceInput }> & ReadSource;
  */
 type Choice = Readonly<{ input: SourceInput; source: Supply; leftOut: boolean }>;
 
-export type JoinedSources = Readonly<{
-  ok: true;
-  choices: readonly Choice[];
-  merged: Extract<Merged, { ok: true }>;
-  document: string;
-  sources: string;
-}>;
+export type JoinedSources = Extract<Joined, { ok: true }> &
+  Readonly<{ choices: readonly Choice[] }>;
 type Outcome = JoinedSources | Readonly<{ ok: false; problems: readonly Problem[] }>;
 
 /** What a source without a document supplies. */
@@ -136,17 +131,9 @@ function withExtra(
 }
 
 function join(choices: readonly Choice[], policy: MergePolicy): Outcome {
-  const merged = merge(
-    choices.flatMap(({ input: { id }, source: { entries } }) =>
-      entries === undefined ? [] : [{ id, accepted: entries }],
-    ),
-    policy,
+  const sources = choices.flatMap(({ input: { id }, source: { entries } }) =>
+    entries === undefined ? [] : [{ id, accepted: entries }],
   );
-  if (!merged.ok) return merged;
-  const [document, sources] = [canonical(merged), JSON.stringify(sourcesOf(merged))];
-  const bytes = bytesOf(...choices.map(({ source }) => source.text));
-  const excess = judgeSize(bytes, document, sources);
-  return excess === undefined
-    ? { ok: true, choices, merged, document, sources }
-    : { ok: false, problems: [excess] };
+  const joined = joinSources(sources, bytesOf(...choices.map(({ source }) => source.text)), policy);
+  return joined.ok ? { ...joined, choices } : joined;
 }

@@ -3,13 +3,12 @@
  * log and the docs.
  */
 import { messagesOf, type Catalogue } from "#contract/catalogue.ts";
-import { wrongType } from "#pullsecret/document/type.ts";
+import { secretProblems } from "#pullsecret/document/secret.ts";
 import { overfull } from "#pullsecret/merge/capacity.ts";
 
 /** Kind → code, what is wrong, what to do. `{}` stands for the detail. */
 export const catalogue = {
-  wrongType,
-  noDocument: ["GPS302", "is missing", "put the pull secret under this key"],
+  ...secretProblems,
   originalMissing: [
     "GPS303",
     "the Secret does not exist, or the right to read it is missing",

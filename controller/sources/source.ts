@@ -2,17 +2,10 @@
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
 import { canonical } from "#pullsecret/merge/canonical.ts";
-import { isObject, readJson } from "#pullsecret/json/json.ts";
-import {
-  additionalSecretName,
-  secretKeys,
-  secretType,
-  sourceIds,
-  namespace,
-} from "#contract/names.ts";
+import { namespace, sourceIds } from "#contract/names.ts";
 import { parse, type Accepted } from "#pullsecret/document/parse.ts";
-import { judgeType } from "#pullsecret/document/type.ts";
-import { problem, type Problem } from "#pullsecret/problems/problems.ts";
+import { judgeSecret, partsOf } from "#pullsecret/document/secret.ts";
+import type { Problem } from "#pullsecret/problems/problems.ts";
 import type { Role } from "#pullsecret/problems/findings.ts";
 import { finding, listOf } from "./problems.ts";
 import { imagesOf } from "#pullsecret/registry/key.ts";
@@ -53,7 +46,7 @@ function readAdditional({ id, lookup, lost }: AdditionalInput, remembered: Remem
   if (lookup === "absent") return { now: none, before: undefined };
   const before = lastGood(remembered, id, "additional");
   if (lookup === "kept") return fallBack(before, true, ...shrinking(id, lost));
-  return readAdded(lookup, id, additionalSecretName, before, true);
+  return read(lookup, id, "additional", before, true);
 }
 
 function shrinking(id: string, lost: readonly string[] = []): readonly Problem[] {
@@ -82,7 +75,7 @@ function readExtra({ id, secret, lookup, lost }: ExtraInput, remembered: Remembe
   if (lookup === "forbidden")
     return fallBack(before, present, finding("sourceForbidden", id, secret, grantFor(name)));
   if (lookup === "unknown") return fallBack(before, present, finding("sourceUnknown", id, secret));
-  return readAdded(lookup, id, id, before, present);
+  return read(lookup, id, "additional", before, present);
 }
 
 function readOriginal({ id, secret, lookup }: OriginalInput, remembered: Remembered): ReadSource {
@@ -108,22 +101,6 @@ function fallBack(
   return { now: { ...none, present: isWanted, ...before, problems }, before };
 }
 
-/**
- * Reads a source that must have the right type. The document of a Secret of another type is not
- * read.
- */
-function readAdded(
-  secret: V1Secret,
-  id: string,
-  name: string,
-  before: Supply | undefined,
-  isWanted: boolean,
-): ReadSource {
-  const wrong = judgeType(secret.type, name);
-  if (wrong === undefined) return read(secret, id, "additional", before, isWanted);
-  return fallBack(before, isWanted, wrong);
-}
-
 function read(
   secret: V1Secret,
   id: string,
@@ -131,23 +108,12 @@ function read(
   before: Supply | undefined,
   isWanted: boolean,
 ): ReadSource {
-  const refused = (...problems: readonly Problem[]) => fallBack(before, isWanted, ...problems);
-  const value = secret.data?.[secretKeys.document];
-  if (value === undefined)
-    return refused(finding("noDocument", id, `data["${secretKeys.document}"]`));
-  const bytes = Buffer.from(value, "base64");
-  const parsed = parse(bytes, { name: id, role });
-  if (!parsed.ok) return refused(...parsed.problems);
-  // The kubelet would find no credentials in such a file. Such a document is probably a mistake,
-  // and would remove the original's credentials from the nodes.
-  if (role === "original" && authsIn(bytes) === undefined)
-    return refused(problem("noAuths", "original", "auths"));
-  // All entries are empty, as in the file of a credential helper. The kubelet would nevertheless
-  // try these entries.
-  if (role === "original" && parsed.entries.length > 0 && parsed.entries.every(isEmpty))
-    return refused(problem("nothingLeft", "original", "auths"));
-  const text = toRemember({ text: bytes.toString("utf8"), accepted: parsed }, before, id, role);
-  return { now: { entries: parsed, text, problems: [], present: true }, before };
+  const parts = partsOf(secret);
+  const judged = judgeSecret(parts, { name: id, role });
+  if (!judged.ok) return fallBack(before, isWanted, ...judged.problems);
+  const accepted = { text: Buffer.from(parts.document ?? []).toString("utf8"), accepted: judged };
+  const text = toRemember(accepted, before, id, role);
+  return { now: { entries: judged, text, problems: [], present: true }, before };
 }
 
 /**
@@ -168,27 +134,6 @@ function toRemember(
   if (before?.text === undefined || before.entries === undefined) return now;
   if (before.text.length > now.length) return now;
   return canonical(before.entries) === meant ? before.text : now;
-}
-
-const isEmpty = ({ credential }: Accepted["entries"][number]) =>
-  credential.username === "" && credential.password === "";
-
-/**
- * The document's list of entries. `{"auths":{}}` has an empty list, which is valid. `null`, `{}`,
- * `{"auths":null}` and Docker's oldest form, without `auths`, have none.
- */
-function authsIn(bytes: Uint8Array): object | undefined {
-  const read = readJson(bytes);
-  const auths = read.ok && isObject(read.value) ? read.value["auths"] : undefined;
-  return isObject(auths ?? null) ? (auths as object) : undefined;
-}
-
-/** True when the Secret has a valid document without entries. It counts as deleted. */
-export function isEmptied(secret: V1Secret): boolean {
-  if (secret.type !== secretType) return false;
-  const bytes = Buffer.from(secret.data?.[secretKeys.document] ?? "", "base64");
-  const auths = authsIn(bytes);
-  return auths !== undefined && Object.keys(auths).length === 0;
 }
 
 /**

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { test } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";
+import { newborn } from "#kube/client/cluster.ts";
 import { globalPullSecretPath } from "#kube/client/paths.ts";
 import { additionalPath, call, FakeCluster, pullSecret, refusal } from "../fake.fixture.ts";
 import { object } from "../object.fixture.ts";
@@ -38,7 +39,7 @@ test("creates the Secret with the right type for the first credential", async ()
     err: "",
   });
   const [write] = cluster.writes;
-  assert.equal(write?.verb, "create");
+  assert.deepEqual([write?.verb, versionOf(write?.body)], ["apply", newborn]);
   assert.equal(typeOf(write?.body), "kubernetes.io/dockerconfigjson");
   assert.deepEqual(written(cluster), { auths: { "quay.io": entry } });
 });
@@ -47,7 +48,7 @@ test("keeps the other credentials when it adds a credential", async () => {
   const cluster = clusterWith(pullSecret({ "a.io": "u:p" }));
   assert.equal((await add(cluster, "quay.io")).code, 0);
   const [write] = cluster.writes;
-  assert.equal(write?.verb, "replace");
+  assert.equal(write?.verb, "apply");
   assert.equal(versionOf(write?.body), "812");
   assert.deepEqual(written(cluster), {
     auths: { "a.io": { auth: btoa("u:p") }, "quay.io": entry },
@@ -101,7 +102,7 @@ const refused: readonly (readonly [what: string, secret: object, said: RegExp])[
   [
     "of another type",
     { ...pullSecret({}), type: "Opaque" },
-    /type is Opaque; .* delete the Secret/,
+    /^GPS301 additional-pull-secret: type: type is Opaque; .* recreate the Secret/,
   ],
   [
     "declared by Git",
@@ -283,7 +284,7 @@ for (const [leftoverAuths, why] of leftovers)
     const { code, err } = await call(["remove", "quay.io"], { cluster, confirm });
     assert.equal(code, 0, err);
     const verbs = cluster.writes.map(({ verb }) => verb);
-    assert.deepEqual(verbs, [why === undefined ? "replace" : "remove"]);
+    assert.deepEqual(verbs, [why === undefined ? "apply" : "remove"]);
     assert.equal(asked.length, why === undefined ? 0 : 1);
     if (why === undefined) return;
     assert.ok(err.includes(why), err);

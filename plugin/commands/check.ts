@@ -2,28 +2,23 @@
  * `check`: the controller's verdict on a pull secret, and the registries' verdicts on its
  * credentials.
  */
-import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
-import { additionalSecretName, namespace, secretKeys } from "#contract/names.ts";
+import { additionalSecretName, namespace } from "#contract/names.ts";
 import { oneOf, toggle, Wrong } from "#contract/values.ts";
 import { askAll, limitSeconds } from "#registry/ask.ts";
 import { planOf, questionsOf, verdictsOf, type Verdict } from "#registry/question.ts";
 import { repositoryOf } from "#pullsecret/registry/image.ts";
-import { expiryOf } from "#pullsecret/document/expiry.ts";
-import { judgeType } from "#pullsecret/document/type.ts";
-import { documentLimits } from "#pullsecret/json/json.ts";
-import { escape, formatPath, redactKey } from "#pullsecret/problems/keypath.ts";
-import { formatProblem, problem, type Problem } from "#pullsecret/problems/problems.ts";
+import { escape, redactKey } from "#pullsecret/problems/keypath.ts";
+import { formatProblem, type Problem } from "#pullsecret/problems/problems.ts";
 import { clusterFlags, sourceFlag } from "../cluster/flags.ts";
 import { peekObject, secretPath, sourceSecret } from "../cluster/object.ts";
-import { documentsIn, isWholeTemplate, type FoundDocument } from "../document/manifests.ts";
+import { ofLive, readSecrets } from "../document/manifests.ts";
 import { path } from "../document/operands.ts";
 import {
   codedLine,
-  examine,
+  examineWhole,
   explainedIn,
   type Examined,
-  type Protection,
   protectionOf,
 } from "../document/verdict.ts";
 import { columns, outputFlag, print } from "../terminal/output.ts";
@@ -105,14 +100,10 @@ export const check = command(
   async ({ F, file = F, login, image: names, source, output, ...how }, io) => {
     if (file === undefined && io.piped)
       io.err("standard input is not read: checks the Secret; give - to check standard input");
-    const { documents, protection } =
+    const each =
       file === undefined
-        ? await ofCluster(how, source, io)
-        : {
-            documents: await documentsIn(file, await io.read(file, documentLimits.bytes), io),
-            protection: protectionOf(undefined),
-          };
-    const each = documents.map((document) => examineDocument(document, protection));
+        ? [await ofCluster(how, source, io)]
+        : (await readSecrets(file, io)).map((secret) => examineWhole(secret));
     const problems = each.flatMap((result) => result.problems);
     const warnings = each.flatMap((result) => result.warnings);
     const entries = each.flatMap((result) => result.entries);
@@ -149,37 +140,6 @@ export const check = command(
   },
 );
 
-function examineDocument(document: FoundDocument, protection: Protection): Examined {
-  const { name, bytes, secret } = document;
-  const wrong = secret && judgeType(secret.type, name);
-  if (wrong !== undefined) return { entries: [], problems: [wrong], warnings: [] };
-  // A tool will fill in the whole document later, so there is nothing to check now.
-  if (isWholeTemplate(document)) return { entries: [], problems: [], warnings: [] };
-  const examined = examine(bytes, protection, name);
-  if (examined.problems.length > 0) return examined;
-  if (examined.entries.length > 0) {
-    const [past = [], future = []] = [true, false].map((isPast) =>
-      expiriesIn(name, examined).filter(({ end }) => end.getTime() <= Date.now() === isPast),
-    );
-    const problems = past.map((expiry) => noteOf("expired", expiry));
-    const warnings = future.map((expiry) => noteOf("expires", expiry));
-    return { ...examined, problems, warnings: [...examined.warnings, ...warnings] };
-  }
-  return { ...examined, warnings: [...examined.warnings, problem("noRegistries", name, "auths")] };
-}
-
-/** The credentials that contain their expiry time, and this time. */
-const expiriesIn = (name: string, { entries }: Examined) =>
-  entries.flatMap(({ registry, credential }) => {
-    const end = expiryOf(credential);
-    return end === undefined ? [] : [{ end, path: formatPath(["auths", registry]), name }];
-  });
-
-type Expiry = ReturnType<typeof expiriesIn>[number];
-
-const noteOf = (kind: "expires" | "expired", { end, path, name }: Expiry): Problem =>
-  problem(kind, name, path, end.toISOString());
-
 const findingOf = ({ code, source, path, what, todo }: Problem): Finding => ({
   code,
   source,
@@ -203,24 +163,18 @@ function annotations(
   return [...problems.map(line("error")), ...warnings.map(line("warning"))].join("");
 }
 
-async function ofCluster(how: Reach, source: string | undefined, io: ClusterIo) {
+/** The source's Secret in the cluster. Throws Refused if it does not exist. */
+async function ofCluster(how: Reach, source: string | undefined, io: ClusterIo): Promise<Examined> {
   const cluster = await io.reach(how);
   const object = await peekObject(cluster);
-  const { secret } = sourceSecret(object, source);
-  const live = await cluster.get<V1Secret>(secretPath(secret));
-  const text = live?.data?.[secretKeys.document];
-  if (text === undefined)
+  const { secret: name } = sourceSecret(object, source);
+  const live = await cluster.get<V1Secret>(secretPath(name));
+  if (live === undefined)
     throw new Refused(
-      `${secret}: ${live === undefined ? "there is no such Secret" : `has no ${secretKeys.document}`} ` +
-        `in ${namespace}; give --file, or another --source than ${additionalSecretName}`,
+      `${name}: there is no such Secret in ${namespace}; give --file, or another --source than ` +
+        additionalSecretName,
     );
-  const document = {
-    name: secret,
-    bytes: Buffer.from(text, "base64"),
-    isTemplate: false,
-    secret: { type: live?.type ?? "missing", namespace },
-  };
-  return { documents: [document], protection: protectionOf(object) };
+  return examineWhole(ofLive(name, live), protectionOf(object), name);
 }
 
 const inks = { Accepted: "good", Denied: "bad", Unknown: "doubt" } as const;

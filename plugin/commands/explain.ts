@@ -6,11 +6,14 @@ import { Buffer } from "node:buffer";
 import { text, Wrong } from "#contract/values.ts";
 import { sourceIds, useAnnotation } from "#contract/names.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
+import { judgeSecret } from "#pullsecret/document/secret.ts";
 import { explain as explainFile, type Explanation } from "#pullsecret/kubelet/match.ts";
 import { formatProblem } from "#pullsecret/problems/problems.ts";
 import { clusterFlags } from "../cluster/flags.ts";
 import { readObject } from "../cluster/object.ts";
+import { readObjects, readSecret } from "../document/manifests.ts";
 import { path } from "../document/operands.ts";
+import { codedLine, misplaced, refusedFor } from "../document/verdict.ts";
 import { explainPod, podLines, type PodAnswer } from "../pods/explain.ts";
 import { gatherPod } from "../pods/gather.ts";
 import { namedObject, ownersIn, pathOf, type NamedObject, type PodOwner } from "../pods/kinds.ts";
@@ -27,12 +30,6 @@ import {
   type Reach,
 } from "../terminal/io.ts";
 import { paintFor, type Paint } from "../terminal/paint.ts";
-
-/**
- * Maximum number of bytes of a file that we read: 16 times the size of the largest Secret. The
- * kubelet has no limit for config.json.
- */
-const longestFile = 16 * 1024 * 1024;
 
 export const explain = command(
   {
@@ -118,8 +115,15 @@ async function explainImage(
     await print(output, explained, (explanation) => supplied(explanation, paint), io);
     return 0;
   }
-  const bytes = await readWhole(file, "the kubelet's config.json", io);
-  const answer = explainFile(bytes, image, file);
+  const secret = await readSecret(file, io);
+  const name = secret.label;
+  // A bare document can be a node's own file, which the kubelet reads by other rules.
+  const judged = judgeSecret(secret, { name, role: "additional" });
+  if (!judged.ok && !secret.isBare) throw refusedFor(judged.problems);
+  const elsewhere = misplaced(secret);
+  if (elsewhere !== undefined) io.err(codedLine(elsewhere));
+  const bytes = secret.document ?? Buffer.alloc(0);
+  const answer = explainFile(bytes, image, name);
   if (answer === undefined) throw notAnImage;
   if (answer.dropped !== undefined)
     io.err(`${formatProblem(answer.dropped)} (the kubelet drops the whole file)`);
@@ -127,19 +131,9 @@ async function explainImage(
   return 0;
 }
 
-async function readWhole(file: string, expectedFile: string, io: FileIo): Promise<Uint8Array> {
-  const bytes = await io.read(file, longestFile);
-  if (bytes.length > longestFile)
-    throw new Misuse(`${file}: longer than 16 MiB; give ${expectedFile}`);
-  return bytes;
-}
-
 /** The pods and workloads in a file of manifests. Throws Misuse if there are none. */
 async function manifestsIn(file: string, io: FileIo): Promise<PodOwner[]> {
-  const bytes = await readWhole(file, "a manifest", io);
-  // We drop the parser's error, because it can quote the file.
-  const documents = await io.documents(Buffer.from(bytes).toString("utf8")).catch(() => []);
-  const owners = ownersIn(documents);
+  const owners = ownersIn(await readObjects(file, io));
   if (owners.length > 0) return owners;
   throw new Misuse(
     `${file}: no manifest of a pod or workload; give one, or IMAGE beside --file for a pull secret`,

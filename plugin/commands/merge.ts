@@ -2,9 +2,14 @@
 import type { Rule } from "#contract/flags.ts";
 import type { Table } from "#contract/table.ts";
 import { oneOf, toggle } from "#contract/values.ts";
+import { judgeSecret } from "#pullsecret/document/secret.ts";
+import { joinSources } from "#pullsecret/merge/join.ts";
+import type { MergeSource } from "#pullsecret/merge/offer.ts";
 import { protectable } from "#pullsecret/merge/protect.ts";
+import type { Problem } from "#pullsecret/problems/problems.ts";
+import { readSecret } from "../document/manifests.ts";
 import { path } from "../document/operands.ts";
-import { codedLine, mergeFiles } from "../document/verdict.ts";
+import { codedLine, misplaced, refusedFor } from "../document/verdict.ts";
 import { command } from "../terminal/command.ts";
 
 const flags = {
@@ -58,14 +63,30 @@ export const merge = command(
     flags,
     rules: [oneInput, oneOutput],
   },
-  async ({ original, additional, conflicts, protect, "output-file": file }, io) => {
-    const verdict = await mergeFiles({ original, additional }, { conflicts, protect }, io);
-    for (const problem of verdict.ok ? verdict.warnings : verdict.problems)
-      io.err(codedLine(problem));
-    if (!verdict.ok) return 1;
-    const text = `${verdict.document}\n`;
-    if (file === undefined) io.out(text);
-    else await io.write(file, text);
+  async ({ original, additional, conflicts, protect, "output-file": output }, io) => {
+    const sources: MergeSource[] = [];
+    const problems: Problem[] = [];
+    const elsewhere: Problem[] = [];
+    let bytes = 0;
+    for (const [role, file] of [
+      ["original", original] as const,
+      ["additional", additional] as const,
+    ]) {
+      if (file === undefined) continue;
+      const secret = await readSecret(file, io);
+      bytes += secret.document?.length ?? 0;
+      const judged = judgeSecret(secret, { name: role, role });
+      if (judged.ok) sources.unshift({ id: role, accepted: judged });
+      else problems.push(...judged.problems);
+      if (role === "additional") elsewhere.push(...[misplaced(secret) ?? []].flat());
+    }
+    if (problems.length > 0) throw refusedFor(problems);
+    const joined = joinSources(sources, bytes, { conflicts, protect });
+    if (!joined.ok) throw refusedFor(joined.problems);
+    for (const warning of [...elsewhere, ...joined.merged.warnings]) io.err(codedLine(warning));
+    const text = `${joined.document}\n`;
+    if (output === undefined) io.out(text);
+    else await io.write(output, text);
     return 0;
   },
 );

@@ -1,21 +1,19 @@
 /** Adds or removes one entry of a source's Secret, if the result passes the controller's rules. */
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
-import { namespace, secretKeys, secretType } from "#contract/names.ts";
+import { secretType } from "#contract/names.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { collections } from "#kube/client/paths.ts";
-import { parse } from "#pullsecret/document/parse.ts";
+import { Credential } from "#pullsecret/document/auth.ts";
+import type { Parsed } from "#pullsecret/document/parse.ts";
+import { judgeSecret, partsOf } from "#pullsecret/document/secret.ts";
+import { isObject, readJson, type JsonObject } from "#pullsecret/json/json.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
-import { undoneBy } from "#kube/client/declared-by.ts";
-import { pluginManager } from "#kube/client/ownership.ts";
+import { imagesOf } from "#pullsecret/registry/key.ts";
 import { secretPath } from "../cluster/object.ts";
 import { Refused } from "../terminal/io.ts";
-import { codedLine, type Protection, verdictOn } from "./verdict.ts";
-import { Credential } from "#pullsecret/document/auth.ts";
-import { isObject, readJson, type JsonObject } from "#pullsecret/json/json.ts";
-import { imagesOf } from "#pullsecret/registry/key.ts";
-import { problem, type Problem } from "#pullsecret/problems/problems.ts";
+import { codedLine, type Protection, refusedFor, verdictOn } from "./verdict.ts";
+import { refuseDeclared, writeDocument } from "./write.ts";
 
 export type DocumentRewrite = Readonly<{
   secret: string;
@@ -67,83 +65,51 @@ async function write(
   live: V1Secret | undefined,
   { secret, registry, login, protection, beforeDeletion }: DocumentRewrite,
 ): Promise<Rewritten> {
-  refuseForeign(live, secret);
-  const text = live?.data?.[secretKeys.document];
-  const before = Buffer.from(text ?? btoa("{}"), "base64");
-  const edited = edit(before, registry, login, secret);
-  if (!edited.ok) throw new Refused(edited.problems.map(codedLine).join("\n"));
+  const { type = secretType, document: before = Buffer.from("{}") } = partsOf(live ?? {});
+  const judge = (document: Uint8Array) =>
+    judgeSecret({ type, document }, { name: secret, role: "additional" });
+  const edited = edit(before, registry, login);
+  if (edited === undefined) throw refusedFor(problemsOf(judge(before)));
   const { document, entries, hadEntry } = edited;
   if (login === undefined && !hadEntry)
     throw new Refused(`${secret}: has no entry for ${quote(registry)}; nothing is written`);
-  const parsed = parse(Buffer.from(document), { name: secret, role: "additional" });
-  if (live !== undefined && (parsed.ok ? entries === 0 : login === undefined && parsed.isIdle)) {
-    await beforeDeletion?.(parsed.ok ? [] : parsed.problems.map(codedLine));
+  const judged = judge(document);
+  if (live !== undefined && (judged.ok ? entries === 0 : login === undefined && judged.isIdle)) {
+    refuseDeclared(secret, live);
+    await beforeDeletion?.(problemsOf(judged).map(codedLine));
     const { uid = "", resourceVersion } = live.metadata ?? {};
     await cluster.remove(secretPath(secret), uid, resourceVersion);
     return { did: "deleted", entries, warnings: [] };
   }
   // We first check the new entry alone, because the controller accepts a Secret in which only some
   // entries are useless.
-  if (login !== undefined) verdictOn(documentOf(registry, login), protection);
-  const { warnings } = verdictOn(Buffer.from(document), protection);
-  if (document === before.toString("utf8")) return { did: "nothing", entries, warnings };
-  if (live?.immutable === true)
-    throw new Refused(
-      `${secret}: is immutable; nothing is written: delete it, then add all its credentials again`,
-    );
-  const data = { ...live?.data, [secretKeys.document]: Buffer.from(document).toString("base64") };
-  if (live === undefined) await cluster.create(collections.secrets, newSecret(secret, data));
-  else await cluster.replace(secretPath(secret), { ...live, ...kind, data });
+  const verdict = (bytes: Uint8Array) => verdictOn({ type, document: bytes }, protection, secret);
+  if (login !== undefined) verdict(documentOf(registry, login));
+  const { warnings } = verdict(document);
+  if (document.equals(before)) return { did: "nothing", entries, warnings };
+  await writeDocument(cluster, { secret, live, document });
   return { did: live === undefined ? "created" : "changed", entries, warnings };
 }
 
-function refuseForeign(live: V1Secret | undefined, secret: string): void {
-  if (live === undefined) return;
-  if (live.type !== secretType)
-    throw new Refused(
-      `${secret}: type is ${live.type}; the type cannot be changed: delete the Secret, then add again`,
-    );
-  const path = ["data", secretKeys.document];
-  // We ignore annotations, so that we accept a Secret that a person created by `kubectl apply`.
-  const { annotations: _, ...metadata } = live.metadata ?? {};
-  const who = undoneBy(metadata, path, [pluginManager]);
-  if (who !== undefined)
-    throw new Refused(
-      `${secret}: declared by ${JSON.stringify(who)}, which would revert the change; nothing is written: ` +
-        "change it where that tool reads it",
-    );
-}
+const problemsOf = (judged: Parsed) => (judged.ok ? [] : judged.problems);
 
-const kind = { apiVersion: "v1", kind: "Secret" } as const;
-
-function newSecret(name: string, data: V1Secret["data"]): object {
-  return { ...kind, metadata: { name, namespace }, type: secretType, data };
-}
-
-/** The edited document and the number of its entries, or why we cannot edit the document. */
-type Edited =
-  | Readonly<{ ok: true; document: string; entries: number; hadEntry: boolean }>
-  | Readonly<{ ok: false; problems: readonly Problem[] }>;
+/** The edited document and the number of its entries. */
+type Edited = Readonly<{ document: Buffer; entries: number; hadEntry: boolean }>;
 
 /** The user name must not contain a colon, because `auth` is the base64 of `user:password`. */
 type Login = Readonly<{ username: string; password: string }>;
 
 /**
  * Sets the registry's credential. Without `login`, removes the registry's entry. Another spelling
- * of the registry counts as the same entry. `found`: the document had such an entry.
+ * of the registry counts as the same entry. `hadEntry`: the document had such an entry. Undefined
+ * if the document cannot be edited.
  */
-function edit(
-  bytes: Uint8Array,
-  registry: string,
-  login: Login | undefined,
-  source: string,
-): Edited {
+function edit(bytes: Uint8Array, registry: string, login: Login | undefined): Edited | undefined {
   const read = readJson(bytes);
-  if (!read.ok) return refused(...read.faults.map(({ kind, path }) => problem(kind, source, path)));
-  if (!isObject(read.value ?? {})) return refused(problem("notObject", source, "document"));
+  if (!read.ok || !isObject(read.value ?? {})) return undefined;
   const document = isObject(read.value) ? read.value : {};
   const auths = document["auths"];
-  if (!isObject(auths ?? {})) return refused(problem("notObject", source, "auths"));
+  if (!isObject(auths ?? {})) return undefined;
   const before = Object.entries(isObject(auths) ? auths : {});
   const images = imagesOf(registry);
   const others = before.filter(([key]) => imagesOf(key) !== images);
@@ -152,8 +118,7 @@ function edit(
     entry === undefined ? others : [...others, [registry, { ...entry }]],
   );
   return {
-    ok: true,
-    document: JSON.stringify({ ...document, auths: after }),
+    document: Buffer.from(JSON.stringify({ ...document, auths: after })),
     entries: Object.keys(after).length,
     hadEntry: others.length < before.length,
   };
@@ -164,5 +129,3 @@ function documentOf(registry: string, { username, password }: Login): Buffer {
   const auths = Object.fromEntries([[registry, new Credential(username, password).entry()]]);
   return Buffer.from(JSON.stringify({ auths }));
 }
-
-const refused = (...problems: readonly Problem[]): Edited => ({ ok: false, problems });

@@ -1,99 +1,26 @@
 /**
- * Checks files by the controller's rules. Returns the merged document, or the reasons why the
- * controller would refuse it.
+ * Judges pull secrets by the controller's rules. Returns the entries, or the reasons why the
+ * controller would refuse them.
  */
-import { judgeSize } from "#pullsecret/merge/capacity.ts";
-import { canonical, sourcesOf } from "#pullsecret/merge/canonical.ts";
-import { documentLimits } from "#pullsecret/json/json.ts";
-import { merge, type MergePolicy } from "#pullsecret/merge/merge.ts";
-import type { MergeSource } from "#pullsecret/merge/offer.ts";
-import { parse, type Entry } from "#pullsecret/document/parse.ts";
+import { Buffer } from "node:buffer";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { helpOf } from "#contract/help.ts";
-import { sourceIds } from "#contract/names.ts";
+import { additionalSecretName, namespace as kubeSystem, sourceIds } from "#contract/names.ts";
+import { expiryOf } from "#pullsecret/document/expiry.ts";
+import type { Entry } from "#pullsecret/document/parse.ts";
+import { judgeSecret, type SourceSecret } from "#pullsecret/document/secret.ts";
+import { joinSources } from "#pullsecret/merge/join.ts";
 import { findProtected } from "#pullsecret/merge/protect.ts";
+import { formatPath } from "#pullsecret/problems/keypath.ts";
 import { formatProblem, problem, type Problem } from "#pullsecret/problems/problems.ts";
-import { Refused, type FileIo } from "../terminal/io.ts";
-
-export type DocumentVerdict =
-  | Readonly<{ ok: true; document: string; entries: number; warnings: readonly Problem[] }>
-  | Readonly<{ ok: false; problems: readonly Problem[] }>;
-
-/** The path of each source's file. Undefined if the source has no file. */
-type Files = Readonly<{ original: string | undefined; additional: string }>;
-
-/**
- * Reads and merges the files, and checks their size. Reports the problems of both files together.
- */
-export async function mergeFiles(
-  files: Files,
-  policy: MergePolicy,
-  io: Pick<FileIo, "read">,
-): Promise<DocumentVerdict> {
-  const sources: MergeSource[] = [];
-  const problems: Problem[] = [];
-  let bytes = 0;
-  for (const role of ["original", "additional"] as const) {
-    const path = files[role];
-    if (path === undefined) continue;
-    const content = await io.read(path, documentLimits.bytes);
-    bytes += content.length;
-    const parsed = parse(content, { name: role, role });
-    if (parsed.ok) sources.unshift({ id: role, accepted: parsed });
-    else problems.push(...parsed.problems);
-  }
-  return problems.length > 0 ? { ok: false, problems } : join(sources, bytes, policy);
-}
-
-function join(
-  sources: readonly MergeSource[],
-  bytes: number,
-  policy: MergePolicy,
-): DocumentVerdict {
-  const merged = merge(sources, policy);
-  if (!merged.ok) return merged;
-  const document = canonical(merged);
-  const excess = judgeSize(bytes, document, JSON.stringify(sourcesOf(merged)));
-  if (excess !== undefined) return { ok: false, problems: [excess] };
-  return { ok: true, document, entries: merged.entries.length, warnings: merged.warnings };
-}
+import { Refused } from "../terminal/io.ts";
+import { isWholeTemplate, type FileSecret } from "./manifests.ts";
 
 export type Examined = Readonly<{
   /** Empty if there are problems. */
   entries: readonly Entry[];
   problems: readonly Problem[];
   warnings: readonly Problem[];
-}>;
-
-/**
- * Finds all problems that the controller would find in these bytes as an additional pull secret. If
- * there is an original, an entry for a protected registry is only a warning: we do not read the
- * original here, and it might contain the same entry.
- */
-export function examine(
-  bytes: Uint8Array,
-  { protect, hasOriginal }: Protection,
-  name: string = role,
-): Examined {
-  const parsed = parse(bytes, { name, role });
-  if (!parsed.ok) return { entries: [], problems: parsed.problems, warnings: parsed.warnings };
-  const policy = { conflicts: role, protect: hasOriginal ? [] : protect } as const;
-  const verdict = join([{ id: name, accepted: parsed }], bytes.length, policy);
-  if (!verdict.ok) return { entries: [], problems: verdict.problems, warnings: parsed.warnings };
-  const { entries } = parsed;
-  const judged = entries.map(({ registry }) => ({ id: name, registry }));
-  const unjudged = (hasOriginal ? findProtected(judged, protect) : []).map(
-    ({ source, path, what }) => problem("unjudged", source, path, what),
-  );
-  return { entries, problems: [], warnings: [...verdict.warnings, ...unjudged] };
-}
-
-const role = "additional";
-
-type Good = Readonly<{
-  entries: readonly Entry[];
-  /** One line for each warning. */
-  warnings: readonly string[];
 }>;
 
 /** The registries that only the original is allowed to serve. */
@@ -113,14 +40,110 @@ export function protectionOf(object: GlobalPullSecret | undefined): Protection {
 }
 
 /**
- * The result of `examine`. Throws Refused with every reason if the controller would not accept the
- * bytes.
+ * Finds all problems that the controller would find in this Secret of an additional source. If
+ * there is an original, an entry for a protected registry is only a warning: we do not read the
+ * original here, and it might contain the same entry.
  */
-export function verdictOn(bytes: Uint8Array, protection: Protection): Good {
-  const { entries, problems, warnings } = examine(bytes, protection);
-  if (problems.length > 0) throw new Refused(problems.map(codedLine).join("\n"));
+function examine(
+  secret: SourceSecret,
+  { protect, hasOriginal }: Protection,
+  name: string = role,
+): Examined {
+  const judged = judgeSecret(secret, { name, role });
+  const { warnings } = judged;
+  if (!judged.ok) return { entries: [], problems: judged.problems, warnings };
+  const { entries } = judged;
+  const policy = { conflicts: role, protect: hasOriginal ? [] : protect } as const;
+  const sources = [{ id: name, accepted: judged }];
+  const joined = joinSources(sources, secret.document?.length ?? 0, policy);
+  if (!joined.ok) return { entries: [], problems: joined.problems, warnings };
+  const offered = entries.map(({ registry }) => ({ id: name, registry }));
+  const unjudged = (hasOriginal ? findProtected(offered, protect) : []).map(
+    ({ source, path, what }) => problem("unjudged", source, path, what),
+  );
+  return { entries, problems: [], warnings: [...joined.merged.warnings, ...unjudged] };
+}
+
+const role = "additional";
+
+/**
+ * Examines a whole Secret. Also refuses expired credentials: the controller only warns of them,
+ * because a credential can expire after it was accepted. `expectedName`: the Secret in kube-system
+ * that the source reads. Another place is only a warning.
+ */
+export function examineWhole(
+  secret: FileSecret,
+  protection: Protection = protectionOf(undefined),
+  expectedName?: string,
+): Examined {
+  const { label } = secret;
+  // If a tool will fill in the whole document later, we can check only the type now.
+  const isWhole = isWholeTemplate(secret);
+  const document = isWhole ? Buffer.from('{"auths":{}}') : secret.document;
+  const examined = examine({ ...secret, document }, protection, label);
+  if (examined.problems.length > 0) return examined;
+  const isEmpty = examined.entries.length === 0 && !isWhole;
+  const expiries = expiriesIn(label, examined);
+  const [past = [], future = []] = [true, false].map((isPast) =>
+    expiries.filter(({ end }) => end.getTime() <= Date.now() === isPast),
+  );
+  return {
+    ...examined,
+    problems: past.map((expiry) => noteOf("expired", expiry)),
+    warnings: [
+      ...examined.warnings,
+      ...(isEmpty ? [problem("noRegistries", label, "auths")] : []),
+      ...future.map((expiry) => noteOf("expires", expiry)),
+      ...[misplaced(secret, expectedName) ?? []].flat(),
+    ],
+  };
+}
+
+/** The credentials that contain their expiry time, and this time. */
+const expiriesIn = (name: string, { entries }: Examined) =>
+  entries.flatMap(({ registry, credential }) => {
+    const end = expiryOf(credential);
+    return end === undefined ? [] : [{ end, path: formatPath(["auths", registry]), name }];
+  });
+
+type Expiry = ReturnType<typeof expiriesIn>[number];
+
+const noteOf = (kind: "expires" | "expired", { end, path, name }: Expiry): Problem =>
+  problem(kind, name, path, end.toISOString());
+
+/**
+ * A warning if the manifest names another Secret than the one of the source in kube-system.
+ * Undefined if it does not, or for a bare document.
+ */
+export function misplaced(
+  secret: FileSecret,
+  expectedName: string = additionalSecretName,
+): Problem | undefined {
+  const { namespace = kubeSystem, name = expectedName, label } = secret;
+  return namespace === kubeSystem && name === expectedName
+    ? undefined
+    : problem("elsewhere", label, "metadata", `${kubeSystem}/${expectedName}`);
+}
+
+type Good = Readonly<{
+  entries: readonly Entry[];
+  /** One line for each warning. */
+  warnings: readonly string[];
+}>;
+
+/**
+ * The result of `examine`. Throws Refused with every reason if the controller would not accept the
+ * Secret.
+ */
+export function verdictOn(secret: SourceSecret, protection: Protection, name?: string): Good {
+  const { entries, problems, warnings } = examine(secret, protection, name);
+  if (problems.length > 0) throw refusedFor(problems);
   return { entries, warnings: warnings.map(codedLine) };
 }
+
+/** The error with a line for each problem. */
+export const refusedFor = (problems: readonly Problem[]): Refused =>
+  new Refused(problems.map(codedLine).join("\n"));
 
 /** A line with the places in the documentation that explain the codes of these problems. */
 export const explainedIn = (problems: readonly Problem[]): string =>

@@ -58,14 +58,8 @@ export function podSpecOf(object: PodOwner): V1PodSpec | undefined {
 }
 
 /** The objects with pods in the documents of a manifest, including the items of a List. */
-export function ownersIn(documents: readonly unknown[]): PodOwner[] {
-  return documents.flatMap((document): PodOwner[] => {
-    if (typeof document !== "object" || document === null) return [];
-    const { items } = document as { items?: unknown };
-    if (Array.isArray(items)) return ownersIn(items);
-    return podSpecOf(document) === undefined ? [] : [document];
-  });
-}
+export const ownersIn = (objects: readonly object[]): PodOwner[] =>
+  objects.filter((object) => podSpecOf(object) !== undefined);
 
 /** A selector as a request's parameter. */
 export function selectorText({ matchLabels, matchExpressions }: V1LabelSelector): string {

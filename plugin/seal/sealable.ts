@@ -7,6 +7,7 @@ import {
   secretKeys,
   secretType,
 } from "#contract/names.ts";
+import { manifestsOf } from "../document/manifests.ts";
 import { protectionOf, verdictOn } from "../document/verdict.ts";
 import { Refused, type FileIo, type ScreenIo } from "../terminal/io.ts";
 
@@ -43,11 +44,10 @@ export async function sealableFrom(
 ): Promise<Sealable> {
   const manifest = await manifestIn(bytes, io);
   const sealable = manifest === undefined ? ofDocument(bytes) : ofManifest(manifest, place);
-  const document = sealable.data[secretKeys.document];
-  if (sealable.type === secretType) {
-    if (document === undefined) throw new Refused(`data["${secretKeys.document}"]: is missing`);
-    for (const line of verdictOn(document, protectionOf(undefined)).warnings) io.err(line);
-  }
+  const { type, data } = sealable;
+  const secret = { type, document: data[secretKeys.document] };
+  if (type === secretType)
+    for (const line of verdictOn(secret, protectionOf(undefined)).warnings) io.err(line);
   return { ...sealable, ...place };
 }
 
@@ -70,7 +70,7 @@ async function manifestIn(
   io: Pick<FileIo, "documents">,
 ): Promise<Fields | undefined> {
   if (!isUtf8(bytes) || bytes.length > longestManifest) return undefined;
-  const all = await io.documents(Buffer.from(bytes).toString("utf8")).catch(() => []);
+  const all = await manifestsOf(bytes, io);
   const [first] = all;
   if (!isFields(first) || typeof first["kind"] !== "string") return undefined;
   if (all.length > 1) throw new Refused("the file has several documents; give one Secret");

@@ -282,6 +282,11 @@ export const catalogue = {
     "not judged here: {}",
     "check that the original has the same credential: the controller refuses a different one",
   ],
+  elsewhere: [
+    "GPS180",
+    "is not {}, which the controller reads",
+    "change it, unless spec.sources names this Secret of kube-system",
+  ],
   unprotected: [
     "GPS177",
     "is not protected by {}: * matches within one part of a name, and a port must be the same",

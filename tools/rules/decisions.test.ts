@@ -8,13 +8,9 @@ const folder = join(import.meta.dirname, "../../docs/inside/decisions");
 const pages = readdirSync(folder).filter((name) => name !== "README.md");
 const textOf = (page: string): string => readFileSync(join(folder, page), "utf8");
 
-test("the index lists each decision once, with a question and its title", () => {
-  const index = textOf("README.md").replaceAll(/\n {2}/g, " ");
-  const rows = [...index.matchAll(/^- [A-Z][^[]*\? \[([^\]]+)\]\(([^)]+)\)$/gm)];
-  const named = rows.map(([, , page = ""]) => page);
-  assert.deepEqual(named.toSorted(), pages.toSorted());
-  for (const [, title, page = ""] of rows)
-    assert.equal(textOf(page).split("\n")[0], `# ${title}`, page);
+test("the index lists each decision once, with a question", () => {
+  const rows = [...textOf("README.md").matchAll(/^- \[[A-Z][^\]]*\?\]\(([^)]+)\)$/gm)];
+  assert.deepEqual(rows.map(([, page]) => page).toSorted(), pages.toSorted());
 });
 
 test("ends each decision with the section 'How to tell that it was wrong'", () => {

@@ -1,15 +1,17 @@
 /** Every command of `kubectl pull-secret`, in the order of the usage. */
 import { add } from "./commands/add.ts";
+import { apply } from "./commands/apply.ts";
 import { check } from "./commands/check.ts";
 import { status as fleetStatus } from "./commands/fleet/status.ts";
 import { explain } from "./commands/explain.ts";
-import { apply } from "./commands/fleet/apply.ts";
+import { apply as fleetApply } from "./commands/fleet/apply.ts";
 import { deleteManifests } from "./commands/fleet/delete.ts";
 import { join } from "./commands/fleet/join.ts";
 import { list } from "./commands/fleet/list.ts";
 import { remove as removeCluster } from "./commands/fleet/remove.ts";
 import { completion } from "./commands/completion.ts";
 import { rbac } from "./commands/fleet/rbac.ts";
+import { history, undo } from "./commands/history.ts";
 import { merge } from "./commands/merge.ts";
 import { seal } from "./commands/seal.ts";
 import { version } from "./commands/version.ts";
@@ -29,9 +31,12 @@ export const commands: Readonly<Record<string, Command>> = {
   status,
   nodes,
   wait,
+  history,
   check,
   explain,
   "support-bundle": supportBundle,
+  apply,
+  undo,
   add,
   remove,
   pause,
@@ -43,7 +48,7 @@ export const commands: Readonly<Record<string, Command>> = {
   "fleet list": list,
   "fleet join": join,
   "fleet remove": removeCluster,
-  "fleet apply": apply,
+  "fleet apply": fleetApply,
   "fleet delete": deleteManifests,
   "fleet rbac": rbac,
   "fleet tenant": tenant,

@@ -5,7 +5,7 @@
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
 import { fieldsOf } from "#contract/fields.ts";
-import { namespace, stateSecretName } from "#contract/names.ts";
+import { namespace, stateSecretName, stateSourcePrefix } from "#contract/names.ts";
 import { newborn, type Cluster } from "#kube/client/cluster.ts";
 import { ownerLabels, stateManager } from "#kube/client/ownership.ts";
 import { owned } from "#kube/client/paths.ts";
@@ -33,7 +33,6 @@ export type RememberedState = Readonly<{
 }>;
 
 const keys = {
-  source: "source.",
   rollout: "rollout",
   absentSince: "absent-since.",
   policy: "policy",
@@ -48,7 +47,7 @@ export function readState(secret: V1Secret | undefined): RememberedState {
   const absentSince = new Map<string, Date>();
   for (const [key, value] of Object.entries(secret?.data ?? {})) {
     const content = decode(value) ?? "";
-    if (key.startsWith(keys.source)) accepted[key.slice(keys.source.length)] = content;
+    if (key.startsWith(stateSourcePrefix)) accepted[key.slice(stateSourcePrefix.length)] = content;
     const id = absentId(key);
     const since = new Date(content);
     if (id !== undefined && !Number.isNaN(since.getTime())) absentSince.set(id, since);
@@ -91,7 +90,7 @@ export function stateSecret(state: RememberedState): V1Secret {
   const { accepted, rollout, absentSince, policy, sourcesFrom } = state;
   const data: Record<string, string> = {};
   for (const [source, document] of Object.entries(accepted))
-    data[keys.source + source] = encode(document);
+    data[stateSourcePrefix + source] = encode(document);
   if (rollout !== undefined) data[keys.rollout] = encode(JSON.stringify(rollout));
   for (const [id, since] of absentSince) data[keys.absentSince + id] = encode(since.toISOString());
   if (policy !== undefined) data[keys.policy] = encode(JSON.stringify(policy));
@@ -119,7 +118,7 @@ const absentId = (key: string): string | undefined =>
 const single: ReadonlySet<string> = new Set([keys.rollout, keys.policy, keys.sourcesFrom]);
 
 const isOurKey = (key: string) =>
-  key.startsWith(keys.source) || absentId(key) !== undefined || single.has(key);
+  key.startsWith(stateSourcePrefix) || absentId(key) !== undefined || single.has(key);
 
 /**
  * True when the Secret already contains this state. Other clients' keys stay and are not compared.

@@ -22,6 +22,9 @@ export const globalSecretName = "global-pull-secret";
  */
 export const stateSecretName = "global-pull-secret-state";
 
+/** A key of the state is this prefix and the id of a source. It has the last accepted document. */
+export const stateSourcePrefix = "source.";
+
 /** One name for ServiceAccount, Role, RoleBinding and DaemonSet. */
 export const agentName = "global-pull-secret-syncer";
 

@@ -30,7 +30,7 @@ export async function writeDocument(
 ): Promise<V1Secret> {
   if (live?.immutable === true)
     throw new Refused(
-      `${secret}: is immutable; nothing is written: delete it, then add all its credentials again`,
+      `${secret}: is immutable; nothing is written: delete it, then write all its credentials again`,
     );
   if (!overTools) refuseDeclared(secret, live);
   const { uid, resourceVersion = newborn } = live?.metadata ?? {};

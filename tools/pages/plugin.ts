@@ -61,7 +61,9 @@ machine with a Node, and a manifest for krew:
 \`kubectl krew install --manifest=pull-secret.yaml --archive=kubectl-pull_secret-VERSION-linux-amd64.tar.gz\`.
 
 Commands that reach a cluster use your kubeconfig and its rights. Commands that only show something
-need no right on Secrets.
+need no right on Secrets, except \`check\` without a file, and \`history\`. \`add\`, \`remove\`, \`apply\` and
+\`undo\` need get, create and patch on the source's Secret, and \`remove\` also delete. \`history\` and \`undo\`
+need get on \`global-pull-secret\` and \`global-pull-secret-state\` as well.
 
 | Exit code | Meaning                                                      |
 | --------- | ------------------------------------------------------------ |
@@ -79,6 +81,8 @@ managed fields. Unknown values are absent. \`check\` prints \`{accepted, problem
 warnings are lists of \`{code, source, path, message, next}\`. Registries is a list of
 \`{registry, answer, why}\`, of which the last two exist only with \`--login\`. With \`--image\`, images is a
 list of \`{image, answer, why}\`. \`explain\` of an object prints a list, and \`uninstall\` prints \`{deleted, kept}\`.
+\`history\` prints a list of \`{state, time, registries, difference}\`, of which the last exists in all rows but the
+last.
 
 \`check --login\` asks each registry for a login, or for the pull of each \`--image\`, by [the
 controller's rules](../../SECURITY.md#what-leaves-the-cluster). The answer is \`Accepted\`, \`Denied\` (401,

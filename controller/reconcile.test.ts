@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { agent as agentFixture } from "./objects/agent.fixture.ts";
 import { test } from "node:test";
 import type { KubernetesObject } from "@kubernetes/client-node";
-import { secretType, withdrawNowAnnotation } from "#contract/names.ts";
+import { secretType } from "#contract/names.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { collections, owned } from "#kube/client/paths.ts";
 import { contentDigest, type Published, readPublished } from "./objects/global-secret.ts";
@@ -109,7 +109,10 @@ function start(graceSeconds: number, onDelete: WithdrawalPolicy["onDelete"] = "W
         }),
     },
     policy: {
-      ...policyWith({ maxUnavailable: "100%" }, { graceSeconds, onDelete }),
+      ...policyWith({ maxUnavailable: "100%" }),
+      get withdrawal() {
+        return { ...policyWith().withdrawal, graceSeconds, onDelete };
+      },
       get sources() {
         return declared;
       },
@@ -170,6 +173,7 @@ function start(graceSeconds: number, onDelete: WithdrawalPolicy["onDelete"] = "W
       for (const [name, object] of nodeObjects) nodeObjects.set(name, { ...object, report });
     },
     manage: (state: ManagementState) => (managementState = state),
+    onDelete: (chosen: WithdrawalPolicy["onDelete"]) => (onDelete = chosen),
     /** When a withdrawal begins, according to the report. */
     reported: () => withdraws?.begins?.getTime(),
     warnings: () => warnings,
@@ -324,7 +328,7 @@ test("drops at once half of the registries, or one", async () => {
   }
 });
 
-test("keeps the credentials of a deleted Secret with onDelete Keep, until someone requests the removal", async () => {
+test("keeps the credentials of a deleted Secret with onDelete Keep, until the grace period after the policy keeps them no more", async () => {
   const on = await deployed(30, "Keep");
   const before = on.published();
   on.withdraw();
@@ -332,8 +336,10 @@ test("keeps the credentials of a deleted Secret with onDelete Keep, until someon
   on.pass(1e6);
   assert.equal(await on.converge(), undefined);
   assert.deepEqual(on.published(), before);
-  const annotations = { [withdrawNowAnnotation]: "true" };
-  on.put(owned.global, { metadata: { annotations } });
+  on.onDelete("Withdraw");
+  assert.equal(await on.converge(), 30);
+  assert.deepEqual(on.published(), before);
+  on.pass(30);
   await on.converge();
   assert.deepEqual([...on.objects.keys()], [originalPath]);
 });
@@ -347,6 +353,21 @@ test("with onDelete Keep, still drops what a Secret has lost after the grace per
   on.pass(30);
   await on.converge();
   assert.deepEqual(registriesOf(on.published()), ["a.io", "quay.io"]);
+});
+
+test("gives a Secret that lost most of its registries the whole grace period, even if it was absent before", async () => {
+  for (const onDelete of ["Keep", "Withdraw"] as const) {
+    const on = await deployed(30, onDelete);
+    on.additional(many(["a.io", "b.io", "c.io"]));
+    await on.converge();
+    on.withdraw();
+    await on.converge();
+    on.pass(onDelete === "Keep" ? 1e6 : 29);
+    await on.converge();
+    on.additional(many(["a.io"]));
+    assert.equal(await on.converge(), 30, onDelete);
+    assert.deepEqual(registriesOf(on.published()), ["a.io", "b.io", "c.io", "quay.io"]);
+  }
 });
 
 test("removes everything after the grace period, and keeps no withdrawn credential", async () => {
@@ -370,15 +391,9 @@ test("removes a withdrawn credential from all our Secrets", async () => {
       assert.ok(!atob(value).includes(btoa("add:1")), path);
 });
 
-test("withdraws at once if the grace period is 0, or if someone requests this during the grace period", async () => {
-  const at0 = await deployed(0);
-  at0.withdraw();
-  await at0.converge();
-  assert.equal(at0.objects.has(owned.global), false);
-  const on = await deployed(3600);
+test("withdraws at once if the grace period is 0", async () => {
+  const on = await deployed(0);
   on.withdraw();
-  await on.converge();
-  on.put(owned.global, { metadata: { annotations: { [withdrawNowAnnotation]: "true" } } });
   await on.converge();
   assert.equal(on.objects.has(owned.global), false);
 });

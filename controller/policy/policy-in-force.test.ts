@@ -199,12 +199,12 @@ test("keeps the policy, a pause and a withdrawal without an object", () => {
 });
 
 test("reads requests from annotations", () => {
-  const said = {
-    "globalpullsecret.io/retry": "2",
-    "globalpullsecret.io/withdraw-now": "true",
-  };
-  const { requests } = inForce(installed, object({}, said), undefined);
-  assert.deepEqual(requests, { retry: "2", withdrawNow: true });
+  const { requests } = inForce(
+    installed,
+    object({}, { "globalpullsecret.io/retry": "2" }),
+    undefined,
+  );
+  assert.deepEqual(requests, { retry: "2" });
 });
 
 const sources = [{ name: "team-a", secretRef: { name: "team-a-pull" } }];

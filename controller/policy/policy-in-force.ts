@@ -6,7 +6,7 @@
 import type { GlobalPullSecret, GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
 import { Wrong } from "#contract/values.ts";
 import { protectable } from "#pullsecret/merge/protect.ts";
-import { retryAnnotation, withdrawNowAnnotation } from "#contract/names.ts";
+import { retryAnnotation } from "#contract/names.ts";
 import { allowedDefaults, beyondLimits } from "./defaults.ts";
 import { policyOf, translate } from "./spec.ts";
 import type { Installed, Limits, Policy } from "./policy.ts";
@@ -15,8 +15,6 @@ import type { Installed, Limits, Policy } from "./policy.ts";
 export type Requests = Readonly<{
   /** A new value requests one more try of a halted revision. */
   retry: string;
-  /** Requests a withdrawal without grace period. */
-  withdrawNow: boolean;
 }>;
 
 /** The last accepted spec, and the uid of the object that listed its sources. */
@@ -131,15 +129,11 @@ function orphaned({ metadata, spec }: GlobalPullSecret, accepted: AcceptedSpec |
   return decided ? undefined : sources;
 }
 
-export const noRequests: Requests = { retry: "", withdrawNow: false };
+export const noRequests: Requests = { retry: "" };
 
-function requestsOf({ metadata }: GlobalPullSecret): Requests {
-  const annotations = metadata.annotations ?? {};
-  return {
-    retry: annotations[retryAnnotation] ?? "",
-    withdrawNow: annotations[withdrawNowAnnotation] === "true",
-  };
-}
+const requestsOf = ({ metadata }: GlobalPullSecret): Requests => ({
+  retry: metadata.annotations?.[retryAnnotation] ?? "",
+});
 
 /** The last accepted policy, as far as it is still allowed. Without one, the defaults. */
 function keptPolicy(installed: Installed, accepted: GlobalPullSecretSpec = {}): Policy {

@@ -23,7 +23,7 @@ export type RolloutPolicy = Readonly<{
 }>;
 
 export type WithdrawalPolicy = Readonly<{
-  /** `Keep`: the entries of a deleted Secret stay until an annotation requests their removal. */
+  /** `Keep`: the entries of a deleted Secret stay. */
   onDelete: "Withdraw" | "Keep";
   /** Seconds during which a deleted additional Secret can be created again without a withdrawal. */
   graceSeconds: number;

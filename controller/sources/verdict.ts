@@ -133,8 +133,13 @@ const statusOf: Readonly<Record<SourceReason, SourceVerdict["accepted"]>> = {
   Unreadable: "Unknown",
 };
 
+/** With spec.withdrawal.onDelete Keep. */
+export const keptAfterDeletion =
+  "deleted, or without entries: its entries stay, because spec.withdrawal.onDelete is Keep; " +
+  "create it again, or set Withdraw to remove them";
+
 function awaited(until: Date | undefined): string {
-  if (until === undefined) return "deleted, or without entries: its entries stay until you ask";
+  if (until === undefined) return keptAfterDeletion;
   const at = until.toISOString();
   return `deleted, or without entries: its entries will be removed at ${at}, unless it is created again`;
 }

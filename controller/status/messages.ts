@@ -3,18 +3,13 @@
  * contains a credential.
  */
 import { formatProblem, type Problem } from "#pullsecret/problems/problems.ts";
-import {
-  additionalSecretName,
-  globalSecretName,
-  namespace,
-  withdrawNowAnnotation,
-} from "#contract/names.ts";
+import { additionalSecretName, globalSecretName, namespace } from "#contract/names.ts";
 import type { Notice } from "./events.ts";
 import { annotations } from "#controller/objects/annotations.ts";
 import { finding, listOf } from "#controller/sources/problems.ts";
 import type { Withdrawal } from "#controller/sources/input.ts";
 import type { ContestedObject } from "#kube/contested-client.ts";
-import type { SourceVerdict } from "../sources/verdict.ts";
+import { keptAfterDeletion, type SourceVerdict } from "../sources/verdict.ts";
 import { catalogue } from "#contract/node-codes.ts";
 import type { View } from "../rollout/facts.ts";
 import type { TroubledNode } from "./nodes.ts";
@@ -264,17 +259,16 @@ export function unserved(revision: number, troubled: readonly TroubledNode[]): N
 }
 
 /** A withdrawal that waits. */
-export function withdrawing({ since, begins, lost }: Withdrawal): Notice {
-  const command = `kubectl annotate secret ${globalSecretName} -n ${namespace} ${withdrawNowAnnotation}=true`;
+export function withdrawing({ begins, lost }: Withdrawal): Notice {
   const at = begins?.toISOString();
   const message =
     lost.length > 0
-      ? `${line(finding("sourceShrinks", additionalSecretName, "auths", list(lost)))}; they are removed at ${at}; to remove them now: ${command}`
+      ? `${line(finding("sourceShrinks", additionalSecretName, "auths", list(lost)))}; they are removed at ${at}`
       : at === undefined
-        ? `deleted, or without entries: its entries stay, because spec.withdrawal.onDelete is Keep; create it again, or remove them: ${command}`
-        : `deleted, or without entries: at ${at} its entries will be removed, unless it is created again; to begin now: ${command}`;
+        ? keptAfterDeletion
+        : `deleted, or without entries: at ${at} its entries will be removed, unless it is created again`;
   const type = lost.length > 0 || at === undefined ? "Warning" : "Normal";
-  return { type, reason: "WithdrawalAwaited", message, subject: at ?? since.toISOString() };
+  return { type, reason: "WithdrawalAwaited", message, subject: at ?? "Keep" };
 }
 
 export function removing(revision: number): Notice {

@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";
-import { withdrawNowAnnotation } from "#contract/names.ts";
 import { absenceOf, withdrawal, type Absence } from "./grace.ts";
-import { noRequests } from "#controller/policy/policy-in-force.ts";
 import { policyWith } from "../policy/policy.fixture.ts";
 import type { Snapshot } from "#controller/sources/snapshot.ts";
 
@@ -13,7 +11,6 @@ const absence = (changes: Partial<Absence>): Absence => ({
   now: at(10),
   graceSeconds: 30,
   begun: false,
-  immediate: false,
   isKept: false,
   lost: [],
   ...changes,
@@ -49,13 +46,6 @@ const cases: readonly (readonly [
     at(10),
     true,
   ],
-  [
-    "an immediate withdrawal ends the grace period, and is recorded",
-    absence({ immediate: true }),
-    at(-20),
-    at(10),
-    true,
-  ],
   ["a withdrawal that has begun is not postponed", absence({ begun: true }), at(0), at(30), true],
   [
     "a clock that was set back does not extend the grace period",
@@ -72,13 +62,6 @@ const cases: readonly (readonly [
     false,
   ],
   [
-    "entries that are kept leave on request",
-    absence({ isKept: true, immediate: true }),
-    at(-20),
-    at(10),
-    true,
-  ],
-  [
     "a removal of kept entries continues",
     absence({ isKept: true, begun: true }),
     at(0),
@@ -91,18 +74,15 @@ for (const [sentence, input, since, begins, due] of cases) {
     assert.deepEqual(withdrawal(input), { since, begins, due, lost: [] }));
 }
 
-const secret = (intent: string, annotations: Record<string, string> = {}): V1Secret => ({
-  metadata: { annotations, labels: { "app.kubernetes.io/managed-by": "global-pull-secret" } },
+const secret = (intent: string): V1Secret => ({
+  metadata: { labels: { "app.kubernetes.io/managed-by": "global-pull-secret" } },
   data: { revision: btoa("3"), intent: btoa(intent) },
 });
-const setting = {
-  now: () => at(10),
-  policy: policyWith(),
-  requests: noRequests,
-};
 const absenceWith = (changes: Partial<Snapshot>) =>
-  absenceOf("additional", { daemonSet: {}, ...changes } as Snapshot, setting);
-const foreign = { metadata: {}, data: {} };
+  absenceOf("additional", { daemonSet: {}, ...changes } as Snapshot, {
+    now: () => at(10),
+    policy: policyWith(),
+  });
 
 const begun: readonly (readonly [sentence: string, found: Absence, begun: boolean])[] = [
   ["nodes keep entries that are in force", absenceWith({ global: secret("apply") }), false],
@@ -114,32 +94,13 @@ const begun: readonly (readonly [sentence: string, found: Absence, begun: boolea
     absenceWith({ daemonSet: undefined }),
     true,
   ],
-  [
-    "no grace period delays a removal if the state Secret belongs to someone else",
-    absenceWith({ global: secret("apply"), state: foreign }),
-    true,
-  ],
 ];
 for (const [sentence, absence, expected] of begun) {
   test(`grace: ${sentence}`, () => assert.equal(absence.begun, expected));
 }
 
-test("skips the grace period on request of GlobalPullSecret, and for a withdrawal by spec", () => {
-  const immediate = (changes: Partial<typeof setting>) =>
-    absenceOf("additional", { daemonSet: {} } as Snapshot, { ...setting, ...changes }).immediate;
-  const withdrawn = { ...policyWith(), managementState: "Withdrawn" } as const;
-  const requests = { ...noRequests, withdrawNow: true };
-  assert.deepEqual(
-    [immediate({}), immediate({ requests }), immediate({ policy: withdrawn })],
-    [false, true, true],
-  );
-});
-
-test("skips the grace period when the annotation on global-pull-secret is exactly true", () => {
-  const immediate = (value: string) =>
-    absenceWith({ global: secret("apply", { [withdrawNowAnnotation]: value }) }).immediate;
-  assert.deepEqual(
-    [immediate("true"), immediate("false"), immediate(""), absenceWith({}).immediate],
-    [true, false, false, false],
-  );
+test("without the right to record its beginning, gives no grace period", () => {
+  const state = { metadata: {}, data: {} };
+  const { due, begins } = withdrawal(absenceWith({ global: secret("apply"), state }));
+  assert.deepEqual([due, begins], [true, at(10)]);
 });

@@ -5,10 +5,8 @@
  * with two kubelet restarts. A Secret that loses most of its registries waits as long, because a
  * tool or a template might have emptied it by mistake.
  */
-import { withdrawNowAnnotation } from "#contract/names.ts";
 import { isForeign, type Snapshot } from "#controller/sources/snapshot.ts";
 import type { Policy } from "../policy/policy.ts";
-import type { Requests } from "#controller/policy/policy-in-force.ts";
 import { readPublished } from "../objects/global-secret.ts";
 import { readState } from "../objects/state.ts";
 import type { SourceInput, Withdrawal } from "#controller/sources/input.ts";
@@ -21,9 +19,7 @@ export type Absence = Readonly<{
   graceSeconds: number;
   /** The entries are already being removed, or there is nothing to remove. */
   begun: boolean;
-  /** The grace period must be skipped. */
-  immediate: boolean;
-  /** The entries stay until someone requests their removal. */
+  /** The policy keeps the entries. */
   isKept: boolean;
   /** The registries that the present Secret has lost. Empty: the Secret is absent. */
   lost: readonly string[];
@@ -34,48 +30,45 @@ export type Absence = Readonly<{
  * grace period.
  */
 export function withdrawal(absence: Absence): Withdrawal {
-  const { since, now, graceSeconds, begun, immediate, isKept, lost } = absence;
-  const grace = graceSeconds * 1000;
-  const seen = Math.min(since?.getTime() ?? now.getTime(), now.getTime());
-  const first = immediate ? Math.min(seen, now.getTime() - grace) : seen;
-  const begins = isKept && !begun && !immediate ? undefined : new Date(first + grace);
+  const { since, now, graceSeconds, begun, isKept, lost } = absence;
+  const first = Math.min(since?.getTime() ?? now.getTime(), now.getTime());
+  const begins = isKept && !begun ? undefined : new Date(first + graceSeconds * 1000);
   const isOver = begins !== undefined && begins.getTime() <= now.getTime();
   return { since: new Date(first), begins, due: begun || isOver, lost };
 }
 
 type Setting = Readonly<{
   now: () => Date;
-  policy: Pick<Policy, "withdrawal" | "managementState">;
-  requests: Pick<Requests, "withdrawNow">;
+  policy: Pick<Policy, "withdrawal">;
 }>;
 
-/**
- * The absence of one source, from the snapshot. After a leak, an annotation on GlobalPullSecret or
- * on global-pull-secret skips the grace period. A withdrawal by spec is not an accident, so it
- * always skips the grace period.
- */
+/** The absence of one source, from the snapshot. */
 export function absenceOf(
   id: string,
   { global, state, daemonSet }: Snapshot,
-  { now, policy, requests }: Setting,
+  { now, policy }: Setting,
   lost: readonly string[] = [],
 ): Absence {
   const nothingGiven = global === undefined && daemonSet === undefined;
   return {
-    since: readState(state).absentSince.get(id),
+    since: readState(state).absentSince.get(recordOf(id, lost)),
     now: now(),
-    graceSeconds: policy.withdrawal.graceSeconds,
     // If we do not own the state Secret, we cannot record `since`, and the grace period would never
     // end.
-    begun: nothingGiven || readPublished(global)?.intent === "release" || isForeign(state),
-    immediate:
-      policy.managementState === "Withdrawn" ||
-      requests.withdrawNow ||
-      global?.metadata?.annotations?.[withdrawNowAnnotation] === "true",
+    graceSeconds: isForeign(state) ? 0 : policy.withdrawal.graceSeconds,
+    begun: nothingGiven || readPublished(global)?.intent === "release",
     isKept: policy.withdrawal.onDelete === "Keep" && lost.length === 0,
     lost,
   };
 }
+
+/**
+ * The name of the record in the state. A Secret that lost registries has another record than an
+ * absent one, so that it gets a whole grace period after it was created again.
+ */
+const recordOf = (id: string, lost: readonly string[]): string =>
+  // No source has an underscore in its name.
+  lost.length === 0 ? id : `${id}_lost`;
 
 /**
  * Source id → withdrawal, for each source that is absent or has lost most of its registries. The
@@ -119,6 +112,14 @@ export function keptOf(
   });
 }
 
-/** For the state: source id → when the controller first found its Secret missing. */
+/**
+ * For the state: record → when the controller first found the Secret missing, or without its
+ * registries. Entries that are kept have no record, so that they get a whole grace period if the
+ * policy keeps them no more.
+ */
 export const sincesOf = (absences: ReadonlyMap<string, Withdrawal>) =>
-  new Map([...absences].map(([id, { since }]) => [id, since] as const));
+  new Map(
+    [...absences].flatMap(([id, { since, begins, lost }]) =>
+      begins === undefined ? [] : [[recordOf(id, lost), since] as const],
+    ),
+  );

@@ -162,8 +162,7 @@ export type RolloutSpec = Readonly<{
 export type WithdrawalSpec = Readonly<{
   /**
    * Whether the entries of a deleted Secret leave the nodes. A Secret without entries counts as
-   * deleted. `Keep`: they stay until you annotate global-pull-secret with
-   * globalpullsecret.io/withdraw-now=true. Default: Withdraw.
+   * deleted. `Keep`: they stay until you set Withdraw. Default: Withdraw.
    */
   onDelete?: "Withdraw" | "Keep";
   /**

@@ -141,12 +141,6 @@ export const fleetManagedBy = {
 export const globalPullSecretName = "cluster";
 
 /**
- * Annotation on GlobalPullSecret or on global-pull-secret: `true` withdraws a deleted Secret from
- * the nodes at once, without the grace period.
- */
-export const withdrawNowAnnotation = "globalpullsecret.io/withdraw-now";
-
-/**
  * Annotation on GlobalPullSecret or on additional-pull-secret: a changed value requests one
  * immediate retry of everything that halted.
  */

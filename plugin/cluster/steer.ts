@@ -3,7 +3,7 @@
  * remove them again.
  */
 import type { GlobalPullSecret, GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
-import { globalPullSecretName, retryAnnotation, withdrawNowAnnotation } from "#contract/names.ts";
+import { globalPullSecretName, retryAnnotation } from "#contract/names.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { globalPullSecretPath } from "#kube/client/paths.ts";
@@ -13,17 +13,16 @@ import { Refused } from "../terminal/io.ts";
 
 type State = NonNullable<GlobalPullSecretSpec["managementState"]>;
 
-/** The change to write. The value undefined removes an annotation that the plugin wrote. */
-export type Change = Readonly<{
-  state?: State;
-  annotations: Readonly<Record<string, string | undefined>>;
-}>;
+/** The change to write. `retry`: the new value of the annotation that requests a retry. */
+export type Change = Readonly<{ state?: State; retry?: string }>;
 
 /**
  * Field manager of Helm. Helm writes fields only during an install, upgrade or rollback, so it does
  * not revert a change in between.
  */
 const helm = "helm";
+
+const retryPath = ["metadata", "annotations", retryAnnotation];
 
 /**
  * Maximum number of attempts at a write. If all attempts end in a conflict, another client writes
@@ -56,13 +55,12 @@ export async function steer(cluster: Cluster, change: Change): Promise<void> {
   }
 }
 
-function refuseDeclared(live: GlobalPullSecret | undefined, { state, annotations }: Change): void {
-  const set = Object.entries(annotations).filter(([, value]) => value !== undefined);
+function refuseDeclared(live: GlobalPullSecret | undefined, { state, retry }: Change): void {
   // If a tool declares the state that we want, the tool does not revert our change.
   const isThere = state === undefined || live?.spec?.managementState === state;
   const paths = [
     ...(isThere ? [] : [["spec", "managementState"]]),
-    ...set.map(([name]) => ["metadata", "annotations", name]),
+    ...(retry === undefined ? [] : [retryPath]),
   ];
   for (const path of paths) {
     const who = undoneBy(live?.metadata, path, [manager, helm]);
@@ -78,11 +76,11 @@ function refuseDeclared(live: GlobalPullSecret | undefined, { state, annotations
  * The body of the apply: the change, and the fields that earlier commands have set. We repeat the
  * earlier fields, because an apply removes every field of its manager that it does not contain.
  */
-function configuration(live: GlobalPullSecret | undefined, { state, annotations }: Change): object {
-  const ownAnnotations = [retryAnnotation, withdrawNowAnnotation].flatMap((name) => {
-    const ours = isDeclaredBy(manager, live?.metadata, ["metadata", "annotations", name]);
-    return ours ? [[name, live?.metadata.annotations?.[name]] as const] : [];
-  });
+function configuration(live: GlobalPullSecret | undefined, { state, retry }: Change): object {
+  const earlier = isDeclaredBy(manager, live?.metadata, retryPath)
+    ? live?.metadata.annotations?.[retryAnnotation]
+    : undefined;
+  const requested = retry ?? earlier;
   const before = isDeclaredBy(manager, live?.metadata, ["spec", "managementState"])
     ? live?.spec?.managementState
     : undefined;
@@ -93,7 +91,7 @@ function configuration(live: GlobalPullSecret | undefined, { state, annotations 
     metadata: {
       name: globalPullSecretName,
       ...(live !== undefined && { resourceVersion: live.metadata.resourceVersion }),
-      annotations: { ...Object.fromEntries(ownAnnotations), ...annotations },
+      annotations: { ...(requested !== undefined && { [retryAnnotation]: requested }) },
     },
     ...(managementState !== undefined && { spec: { managementState } }),
   };

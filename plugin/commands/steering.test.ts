@@ -4,6 +4,7 @@ import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { globalPullSecretPath, leaseIn } from "#kube/client/paths.ts";
 import { call, FakeCluster, refusal } from "../fake.fixture.ts";
 import { object, conditionsOf } from "../object.fixture.ts";
+import { deployment } from "../removal/objects.ts";
 
 type Body = Readonly<{
   metadata: Readonly<{ annotations: Record<string, string>; resourceVersion?: string }>;
@@ -25,26 +26,18 @@ function clusterWith(reported: GlobalPullSecret): FakeCluster {
   return cluster;
 }
 
-const steps: readonly (readonly [argv: string, spec: object, annotations: object, said: RegExp])[] =
-  [
-    ["pause", { managementState: "Paused" }, {}, /resume ends it/],
-    ["resume", { managementState: "Managed" }, {}, /pull-secret wait/],
-    ["withdraw --yes", { managementState: "Withdrawn" }, {}, /pull-secret wait/],
-    [
-      "withdraw --now -y",
-      { managementState: "Withdrawn" },
-      { "globalpullsecret.io/withdraw-now": "true" },
-      /pull-secret wait/,
-    ],
-  ];
-for (const [argv, spec, annotations, said] of steps)
+for (const [argv, managementState, said] of [
+  ["pause", "Paused", /resume ends it/],
+  ["resume", "Managed", /pull-secret wait/],
+  ["withdraw --yes", "Withdrawn", /pull-secret wait/],
+] as const)
   test(`\`${argv}\` writes one field`, async () => {
     const cluster = clusterWith(object({}));
     const { code, out } = await call(argv.split(" "), { cluster });
     assert.equal(code, 0);
     assert.match(out, said);
     const body = declared(cluster);
-    assert.deepEqual([body.spec, body.metadata.annotations], [spec, annotations]);
+    assert.deepEqual([body.spec, body.metadata.annotations], [{ managementState }, {}]);
     assert.equal(body.metadata.resourceVersion, "900");
   });
 
@@ -57,17 +50,17 @@ test("`retry` writes a new time into the annotation, and does not change the spe
   assert.ok(Math.abs(Date.parse(asked) - Date.now()) < 60_000, asked);
 });
 
-/** A paused object with the annotation of --now, as the API server stores it after our apply. */
+/** A paused object with a retry, as the API server stores it after our apply. */
 const pausedByUs = object({
   spec: { managementState: "Paused" },
   metadata: {
-    annotations: { "globalpullsecret.io/withdraw-now": "true" },
+    annotations: { "globalpullsecret.io/retry": "1" },
     managedFields: [
       {
         manager: "kubectl-pull-secret",
         operation: "Apply",
         fieldsV1: {
-          "f:metadata": { "f:annotations": { "f:globalpullsecret.io/withdraw-now": {} } },
+          "f:metadata": { "f:annotations": { "f:globalpullsecret.io/retry": {} } },
           "f:spec": { "f:managementState": {} },
         },
       },
@@ -75,18 +68,13 @@ const pausedByUs = object({
   },
 });
 
-test("`retry` keeps the plugin's own state and annotations", async () => {
-  const cluster = clusterWith(pausedByUs);
-  await call(["retry"], { cluster });
-  const { spec, metadata } = declared(cluster);
-  assert.deepEqual(spec, { managementState: "Paused" });
-  assert.equal(metadata.annotations["globalpullsecret.io/withdraw-now"], "true");
-});
-
-test("`resume` removes the annotation of --now", async () => {
-  const cluster = clusterWith(pausedByUs);
-  await call(["resume"], { cluster });
-  assert.deepEqual(declared(cluster).metadata.annotations, {});
+test("`retry` keeps the plugin's own state, and `resume` its annotation", async () => {
+  const retried = clusterWith(pausedByUs);
+  await call(["retry"], { cluster: retried });
+  assert.deepEqual(declared(retried).spec, { managementState: "Paused" });
+  const resumed = clusterWith(pausedByUs);
+  await call(["resume"], { cluster: resumed });
+  assert.deepEqual(declared(resumed).metadata.annotations, { "globalpullsecret.io/retry": "1" });
 });
 
 test("refuses to change a field that a GitOps tool declares", async () => {
@@ -170,16 +158,26 @@ test("`resume` ends a pause that Helm declares, because Helm does not revert it"
   assert.deepEqual(declared(cluster).spec, { managementState: "Managed" });
 });
 
-for (const [what, release, holderIdentity, code, writes, said] of [
-  ["runs", "gps", "a", 0, 1, /^requested/],
-  ["never ran", "gps", undefined, 0, 0, /^no controller has run here/],
-  ["no longer runs", "gps", "", 1, 0, /does not run, so nothing is withdrawn\. Start it/],
-  ["runs, but kubectl created the object", "", "a", 0, 0, /does not belong to the Helm release/],
-  ["runs for another release", "other", "a", 0, 0, /does not belong to the Helm release gps/],
+const byHelm = { annotations: { "meta.helm.sh/release-name": "gps" } };
+const other = { annotations: { "meta.helm.sh/release-name": "other" } };
+const reapplied = {
+  annotations: { ...byHelm.annotations, "kubectl.kubernetes.io/last-applied-configuration": "{}" },
+};
+const serverSide = { ...byHelm, managedFields: [{ manager: "kubectl", operation: "Apply" }] };
+
+// The object has no mark of Helm, because the controller has created it again after a deletion.
+for (const [what, metadata, holderIdentity, code, writes, said] of [
+  ["runs", byHelm, "a", 0, 1, /^requested/],
+  ["never ran", byHelm, undefined, 0, 0, /^no controller has run here/],
+  ["no longer runs", byHelm, "", 1, 0, /does not run, so nothing is withdrawn\. Start it/],
+  ["was created by kubectl", {}, "a", 0, 0, /does not belong to the Helm release gps/],
+  ["is of another release", other, "a", 0, 0, /does not belong to the Helm release gps/],
+  ["was applied by kubectl after Helm", reapplied, "a", 1, 0, /kubectl has applied it/],
+  ["was applied by the server side after Helm", serverSide, "a", 1, 0, /kubectl has applied it/],
 ] as const)
   test(`\`withdraw --helm-release\` makes ${writes} writes when the controller ${what}`, async () => {
-    const annotations = release === "" ? {} : { "meta.helm.sh/release-name": release };
-    const cluster = clusterWith(object({ metadata: { annotations } }));
+    const cluster = clusterWith(object({}));
+    cluster.objects.set(deployment.path, { metadata });
     if (holderIdentity !== undefined)
       cluster.objects.set(leaseIn("kube-system"), { spec: { holderIdentity } });
     const ran = await call(["withdraw", "--yes", "--helm-release=gps"], { cluster });

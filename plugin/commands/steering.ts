@@ -1,14 +1,16 @@
 /**
  * `pause`, `resume`, `withdraw` and `retry`. Each command sets one field of the object.
  */
-import type { V1Lease } from "@kubernetes/client-node";
-import { namespace, retryAnnotation, withdrawNowAnnotation } from "#contract/names.ts";
-import { duration, text, toggle } from "#contract/values.ts";
-import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
+import type { V1Deployment, V1Lease } from "@kubernetes/client-node";
+import { namespace } from "#contract/names.ts";
+import { duration, text } from "#contract/values.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { globalPullSecretPath, leaseIn } from "#kube/client/paths.ts";
+import { isAppliedByKubectl } from "#kube/client/declared-by.ts";
+import { leaseIn } from "#kube/client/paths.ts";
 import { clusterFlags } from "../cluster/flags.ts";
 import { steer, type Change } from "../cluster/steer.ts";
+import { releaseOf } from "../removal/delete.ts";
+import { deployment } from "../removal/objects.ts";
 import { untilServed } from "./wait.ts";
 import { agree, yesFlag } from "../terminal/confirm.ts";
 import { command } from "../terminal/command.ts";
@@ -38,15 +40,14 @@ const steering = (what: string, help: string, change: () => Change, next: string
 export const pause = steering(
   "hold all changes to the nodes, even a withdrawal; drift is still repaired",
   `${more}\n\n${overPolicy}`,
-  () => ({ state: "Paused", annotations: {} }),
+  () => ({ state: "Paused" }),
   "paused; kubectl pull-secret resume ends it\n",
 );
 
 export const resume = steering(
   "let changes reach the nodes again, after pause or withdraw",
   more,
-  // This removes the annotation of --now, so that the next withdrawal has a grace period again.
-  () => ({ state: "Managed", annotations: { [withdrawNowAnnotation]: undefined } }),
+  () => ({ state: "Managed" }),
   "resumed; next: kubectl pull-secret wait\n",
 );
 
@@ -55,7 +56,7 @@ export const retry = steering(
   more,
   // Any new value requests a retry. We use the time, which also shows when the user requested the
   // retry.
-  () => ({ annotations: { [retryAnnotation]: new Date().toISOString() } }),
+  () => ({ retry: new Date().toISOString() }),
   asked,
 );
 
@@ -63,20 +64,19 @@ export const withdraw = command(
   {
     group: "steer",
     what: "remove the pull secret from the nodes; your own Secrets stay",
-    example: "--now --yes",
+    example: "--yes",
     more: `${more}\n\n${overPolicy}`,
     flags: {
-      now: { ...toggle, what: "without the grace period of spec.withdrawal" },
       wait: { read: duration, what: "how long to wait for the nodes; then the exit code is 3" },
       "helm-release": {
         read: text,
-        what: "do nothing if this release did not create the object, or if no controller ever ran",
+        what: "do nothing if this release did not create the controller, or if none ever ran",
       },
       ...yesFlag,
       ...clusterFlags,
     },
   },
-  async ({ now, wait, "helm-release": release, yes, ...how }, io) => {
+  async ({ wait, "helm-release": release, yes, ...how }, io) => {
     const cluster = await io.reach(how);
     const otherwise = release === undefined ? undefined : await whyNotUninstalled(cluster, release);
     if (otherwise !== undefined) {
@@ -84,9 +84,7 @@ export const withdraw = command(
       return 0;
     }
     await agree(yes, `Take the pull secret off every node of ${cluster.identity}?`, io);
-    const haste = now ? "true" : undefined;
-    const annotations = { [withdrawNowAnnotation]: haste };
-    await steer(cluster, { state: "Withdrawn", annotations });
+    await steer(cluster, { state: "Withdrawn" });
     if (wait !== undefined) return await untilServed(cluster, { timeout: wait, present: [] }, io);
     io.out(asked);
     return 0;
@@ -95,18 +93,25 @@ export const withdraw = command(
 
 /**
  * Why `helm uninstall` must withdraw nothing; undefined if it must. Helm marks what it creates, so
- * an object without the mark shows that somebody applied the chart's hooks by hand. Without a
- * Lease, no controller has ever run, and no node has changed. Throws Refused if no controller holds
- * the Lease, because the withdrawal would begin only when a controller starts.
+ * a controller without the mark shows that somebody applied the chart's hooks by hand. Without a
+ * Lease, no controller has ever run, and no node has changed. Throws Refused if kubectl has applied
+ * Helm's controller, because then the hooks can be of either, and if no controller holds the Lease,
+ * because the withdrawal would begin only when a controller starts.
  */
 async function whyNotUninstalled(cluster: Cluster, release: string): Promise<string | undefined> {
-  const [object, lease] = await Promise.all([
-    cluster.get<GlobalPullSecret>(globalPullSecretPath),
+  const [controller, lease] = await Promise.all([
+    cluster.get<V1Deployment>(deployment.path, { as: "metadata" }),
     cluster.get<V1Lease>(leaseIn(namespace)),
   ]);
-  if (object?.metadata?.annotations?.["meta.helm.sh/release-name"] !== release)
-    return `globalpullsecret/cluster does not belong to the Helm release ${release}`;
   if (lease === undefined) return "no controller has run here";
+  const { metadata } = controller ?? {};
+  if (releaseOf(metadata) !== release)
+    return `deployment/${deployment.name} does not belong to the Helm release ${release}`;
+  if (isAppliedByKubectl(metadata))
+    throw new Refused(
+      `deployment/${deployment.name}: kubectl has applied it after Helm, so nothing is withdrawn. ` +
+        "If this is an uninstall, withdraw first, then use helm uninstall --no-hooks",
+    );
   if ((lease.spec?.holderIdentity ?? "") !== "") return undefined;
   throw new Refused(
     "deployment/global-pull-secret-controller: does not run, so nothing is withdrawn. Start it and " +

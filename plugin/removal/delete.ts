@@ -27,15 +27,19 @@ const read = (cluster: Cluster, path: string) =>
  * the deletion.
  */
 export async function refuseOfHelm(cluster: Cluster): Promise<void> {
-  const { annotations = {} } = (await read(cluster, deployment.path))?.metadata ?? {};
-  const release = annotations["meta.helm.sh/release-name"];
+  const { metadata } = (await read(cluster, deployment.path)) ?? {};
+  const release = releaseOf(metadata);
   if (release === undefined) return;
-  const where = annotations["meta.helm.sh/release-namespace"] ?? namespace;
+  const where = metadata?.annotations?.["meta.helm.sh/release-namespace"] ?? namespace;
   throw new Refused(
     `deployment/${deployment.name}: of a Helm release; nothing is done: ` +
       `helm uninstall ${release} -n ${where}, which also cleans the nodes`,
   );
 }
+
+/** The Helm release that created the object. */
+export const releaseOf = (metadata: V1ObjectMeta | undefined): string | undefined =>
+  metadata?.annotations?.["meta.helm.sh/release-name"];
 
 async function isThere(cluster: Cluster, path: string): Promise<boolean> {
   return (await read(cluster, path)) !== undefined;
@@ -112,7 +116,7 @@ export async function giveBack(
   }
   const state = "Withdrawn";
   const object = await cluster.get<GlobalPullSecret>(globalPullSecretPath);
-  if (object?.spec?.managementState !== state) await steer(cluster, { state, annotations: {} });
+  if (object?.spec?.managementState !== state) await steer(cluster, { state });
   let last = "the API server did not answer";
   const each = (object: GlobalPullSecret | undefined): Answer | undefined => {
     const now = removalAnswer(object);

@@ -97,6 +97,13 @@ const cases: readonly (readonly [
     /not read/,
   ],
   [
+    "the Secret has lost most of its registries, and the grace period has not ended",
+    reported(verdict("False", "WithdrawalAwaited"), halted),
+    secret("812"),
+    "waiting",
+    /^additional-pull-secret: why$/,
+  ],
+  [
     "the controller is not allowed to read the Secret",
     reported(verdict("Unknown", "Forbidden")),
     secret("812"),
@@ -316,6 +323,13 @@ const deletions: readonly (readonly [
     undefined,
     "served",
     /./,
+  ],
+  [
+    "the policy keeps its entries on the nodes",
+    reported(verdict("False", "Kept")),
+    undefined,
+    "failed",
+    /^additional-pull-secret: why$/,
   ],
   [
     "the controller has not read the deletion yet",

@@ -44,7 +44,7 @@ export function judgeServed(
   // While the object is withdrawn, no version of any source is served.
   if (object.spec?.managementState === "Withdrawn") return judgeWithdrawn(object);
   const judgePresence = deleted ? judgeDeletion : judgeSource;
-  const judged = present.map((source) => judgePresence(object, source));
+  const judged: readonly Judged[] = present.map((source) => judgePresence(object, source));
   const open =
     judged.find(({ is }) => is === "failed") ?? judged.find(({ is }) => is === "waiting");
   const isEmpty = !deleted && sourceless.has(conditionOf(object.status, "Ready")?.reason ?? "");
@@ -55,8 +55,8 @@ export function judgeServed(
   if (object.spec?.managementState === "Paused")
     return failed("it is paused; to let changes continue, run kubectl pull-secret resume");
   // Until the controller has read the current version, Stalled might describe the former version.
-  const unread = judged.some(({ why }) => why.endsWith(notRead));
-  if (!unread && isTrue(object, "Stalled")) return failed(messageOf(object, "Stalled"));
+  if (!judged.some(({ isUnread }) => isUnread) && isTrue(object, "Stalled"))
+    return failed(messageOf(object, "Stalled"));
   return open ?? waiting(isEmpty ? empty : messageOf(object, "Ready"));
 }
 
@@ -64,6 +64,9 @@ const empty =
   "NoSource: no source has credentials to apply; create additional-pull-secret, or give --deleted " +
   "if it was deleted";
 const notRead = "is not read by the controller yet";
+
+/** `isUnread`: the controller has not used the current version of the Secret yet. */
+type Judged = Served & Readonly<{ isUnread?: boolean }>;
 /** Reasons of Ready when no source has credentials. */
 const sourceless: ReadonlySet<string> = new Set<ReadyReason>(["NoSource", "NodesLeftBehind"]);
 
@@ -84,15 +87,19 @@ function judgeWithdrawn(object: GlobalPullSecret): Served {
 const statusOf = ({ status }: GlobalPullSecret, source: string): SourceStatus | undefined =>
   status?.sources?.find(({ name }) => name === source);
 
-function judgeSource(object: GlobalPullSecret, { source, ...present }: PresentSource): Served {
+function judgeSource(object: GlobalPullSecret, { source, ...present }: PresentSource): Judged {
   const status = statusOf(object, source);
   const isNew = present.version === undefined && status?.resourceVersion !== present.before;
   const isBelieved = isNew || present.version === "hidden";
   const version = isBelieved ? status?.resourceVersion : present.version;
   if (status?.reason === "Forbidden") return failed(`${source}: ${status.message}`);
   if (version === undefined) return judgeAbsent(source, status, present.named);
-  if (!reaches(status?.resourceVersion, version))
-    return waiting(`${source}: version ${version} ${notRead}`);
+  if (!reaches(status?.resourceVersion, version)) {
+    // An emptied Secret, or one that has lost most of its registries.
+    const isKept = status?.reason === "WithdrawalAwaited" || status?.reason === "Kept";
+    const why = isKept ? status.message : `version ${version} ${notRead}`;
+    return { ...waiting(`${source}: ${why}`), isUnread: true };
+  }
   if (status?.accepted === "False") return failed(`${source}: ${status.message}`);
   if (reaches(status?.servedResourceVersion, version)) return served;
   const { summary = "no node is counted yet" } = object.status?.nodes ?? {};
@@ -103,7 +110,7 @@ function judgeSource(object: GlobalPullSecret, { source, ...present }: PresentSo
  * Judges a source without a Secret. If the user or spec.sources names the source, we wait until the
  * Secret exists.
  */
-function judgeAbsent(source: string, status: SourceStatus | undefined, isNamed = false): Served {
+function judgeAbsent(source: string, status: SourceStatus | undefined, isNamed = false): Judged {
   const missing = "the Secret does not exist; create it, or give --deleted if it was deleted";
   const gone = judgeGone(source, status);
   return gone.is === "served" && isNamed
@@ -111,18 +118,22 @@ function judgeAbsent(source: string, status: SourceStatus | undefined, isNamed =
     : gone;
 }
 
-function judgeDeletion(object: GlobalPullSecret, { source, version }: PresentSource): Served {
-  return version === undefined || version === "hidden"
-    ? judgeGone(source, statusOf(object, source))
-    : failed(`${source}: the Secret still exists; delete it, or leave out --deleted`);
+function judgeDeletion(object: GlobalPullSecret, { source, version }: PresentSource): Judged {
+  if (version !== undefined && version !== "hidden")
+    return failed(`${source}: the Secret still exists; delete it, or leave out --deleted`);
+  const status = statusOf(object, source);
+  return status?.reason === "Kept"
+    ? failed(`${source}: ${status.message}`)
+    : judgeGone(source, status);
 }
 
 /**
  * Waits until the controller has read the deletion and the grace period has ended. After this,
  * Ready shows whether the nodes have removed the entries.
  */
-function judgeGone(source: string, status: SourceStatus | undefined): Served {
-  if (status?.resourceVersion !== undefined) return waiting(`${source}: its deletion ${notRead}`);
+function judgeGone(source: string, status: SourceStatus | undefined): Judged {
+  if (status?.resourceVersion !== undefined)
+    return { ...waiting(`${source}: its deletion ${notRead}`), isUnread: true };
   return status?.reason === "WithdrawalAwaited" ? waiting(`${source}: ${status.message}`) : served;
 }
 

@@ -15,7 +15,7 @@ import { badSamples, samples } from "#tools/install/flag-samples.fixture.ts";
 import { flagValues, roles, usedBy, type Role } from "#tools/install/values-schema.ts";
 import type { GlobalPullSecret, GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
 import { globalPullSecretPath, leaseIn } from "#kube/client/paths.ts";
-import { installation } from "#plugin/removal/objects.ts";
+import { deployment, installation } from "#plugin/removal/objects.ts";
 import { call, FakeCluster } from "#plugin/fake.fixture.ts";
 import { object, conditionsOf } from "#plugin/object.fixture.ts";
 import { linesOf } from "../plugin/shown-lines.ts";
@@ -259,6 +259,8 @@ function installed(holderIdentity: string | undefined, spec?: GlobalPullSecretSp
   if (holderIdentity !== undefined)
     cluster.objects.set(leaseIn("kube-system"), { spec: { holderIdentity } });
   if (spec !== undefined) cluster.objects.set(globalPullSecretPath, object({ spec }));
+  const annotations = { "meta.helm.sh/release-name": "global-pull-secret" };
+  cluster.objects.set(deployment.path, { metadata: { annotations } });
   return cluster;
 }
 
@@ -344,8 +346,11 @@ test("runs each hook at its event, with its rights, resources, limits and labels
     assert.deepEqual(its.map(({ kind }) => kind).toSorted(), kinds.toSorted());
     for (const object of its) assert.equal(object.metadata.annotations?.["helm.sh/hook"], event);
     const role = its.find(({ kind }) => kind === "ClusterRole");
-    const lease = { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["get"] };
-    const resourceNames = ["global-pull-secret-controller"];
+    const read = { resourceNames: ["global-pull-secret-controller"], verbs: ["get"] };
+    const controller = [
+      { apiGroups: ["apps"], resources: ["deployments"], ...read },
+      { apiGroups: ["coordination.k8s.io"], resources: ["leases"], ...read },
+    ];
     assert.deepEqual(role?.["rules"], [
       {
         apiGroups: ["globalpullsecret.io"],
@@ -353,7 +358,7 @@ test("runs each hook at its event, with its rights, resources, limits and labels
         resourceNames: ["cluster"],
         verbs,
       },
-      ...(job === "withdraw" ? [{ ...lease, resourceNames }] : []),
+      ...(job === "withdraw" ? controller : []),
     ]);
     const spec = its.find(({ kind }) => kind === "Job")?.["spec"] as Readonly<{
       template: Readonly<{

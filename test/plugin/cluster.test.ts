@@ -83,7 +83,7 @@ test("pause, withdraw, resume and retry each write only their own field, and kee
   const state = async () => (await live())?.spec?.managementState;
   for (const [line, expectedState] of [
     ["pause", "Paused"],
-    ["withdraw --now --yes", "Withdrawn"],
+    ["withdraw --yes", "Withdrawn"],
     ["retry", "Withdrawn"],
     ["resume", "Managed"],
   ] as const) {

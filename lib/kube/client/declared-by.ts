@@ -71,6 +71,13 @@ export function hasDeclaredMore(
   );
 }
 
+/** True when `kubectl apply`, or a tool that applies in its way, has declared the object. */
+export const isAppliedByKubectl = (metadata: V1ObjectMeta | undefined): boolean =>
+  metadata?.annotations?.[lastApplied] !== undefined ||
+  (metadata?.managedFields ?? []).some(
+    ({ manager, operation }) => manager === "kubectl" && operation === "Apply",
+  );
+
 function exceeds(fields: Fields, value: unknown): boolean {
   return Object.entries(fields ?? {}).some(([step, below]) => {
     // In managed fields, `.` stands for the object itself, not for a field of the object.

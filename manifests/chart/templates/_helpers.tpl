@@ -158,7 +158,11 @@ rules:
     resourceNames: [cluster]
     verbs: {{ toJson .verbs }}
   {{- if .lease }}
-  # To check whether a controller runs. A Lease contains no other data.
+  # To check whether this release has installed the controller, and whether it runs.
+  - apiGroups: [apps]
+    resources: [deployments]
+    resourceNames: [{{ include "global-pull-secret.name" .root }}]
+    verbs: [get]
   - apiGroups: [coordination.k8s.io]
     resources: [leases]
     resourceNames: [{{ include "global-pull-secret.name" .root }}]

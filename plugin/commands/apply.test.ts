@@ -57,12 +57,18 @@ test("creates the Secret only if no other client has created it", async () => {
   assert.deepEqual([code, (body as V1Secret).metadata?.resourceVersion], [0, newborn]);
 });
 
-test("writes nothing if the meaning is the same, and still waits", async () => {
+test("writes nothing if the document is the same, and still waits", async () => {
   const cluster = clusterWith(pullSecret({ "a.io": "u:p", "b.io": "u:p" }));
-  const input = documentOf({ "b.io": "u:p", "https://a.io/": "u:p" });
-  const { code, out } = await apply(cluster, input);
+  const { code, out } = await apply(cluster, documentOf({ "a.io": "u:p", "b.io": "u:p" }));
   assert.deepEqual([code, cluster.writes], [0, []]);
   assert.match(out, /^additional-pull-secret: unchanged \(registries: 2\)\nrevision 7 /);
+});
+
+test("writes another spelling of a registry, because the kubelet can use it in another order", async () => {
+  const cluster = clusterWith(pullSecret({ "https://index.docker.io/v1/": "u:p" }));
+  const { out } = await apply(cluster, documentOf({ "docker.io": "u:p" }), "--wait=false");
+  assert.equal(out, "additional-pull-secret: applied (registries: 1)\n");
+  assert.equal(cluster.writes.length, 1);
 });
 
 test("asks before it removes a registry, and writes nothing without an agreement", async () => {

@@ -1,4 +1,5 @@
 /** `apply`: replaces the document of a source, and waits until the nodes have it. */
+import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
 import { oneOf, toggle } from "#contract/values.ts";
 import { ApiError } from "#kube/client/api-error.ts";
@@ -9,7 +10,7 @@ import { escape } from "#pullsecret/problems/keypath.ts";
 import { problem } from "#pullsecret/problems/problems.ts";
 import { clusterFlags, sourceFlag, timeoutFlag } from "../cluster/flags.ts";
 import { peekObject, secretPath, sourceSecret, type SourceSecret } from "../cluster/object.ts";
-import { differenceOf, isSame, type Difference } from "../document/difference.ts";
+import { differenceOf, type Difference } from "../document/difference.ts";
 import { readSecret } from "../document/manifests.ts";
 import { path } from "../document/operands.ts";
 import {
@@ -23,7 +24,7 @@ import { writeDocument } from "../document/write.ts";
 import { agree, yesFlag } from "../terminal/confirm.ts";
 import { command } from "../terminal/command.ts";
 import { Refused, type ExitCode, type ScreenIo } from "../terminal/io.ts";
-import { columns, textOf } from "../terminal/output.ts";
+import { columns } from "../terminal/output.ts";
 import { untilServed } from "./wait.ts";
 
 /** The flags of every command that replaces a document. */
@@ -120,9 +121,9 @@ export async function replaceDocument(
     io.err(`${secret}: its present document is refused, so every registry counts as added`);
   const difference = differenceOf(before?.ok === true ? before.entries : [], entries);
   const { "dry-run": dry, "force-conflicts": overTools, yes } = how;
-  const isUnchanged = isSame(difference) && before?.ok === true;
+  const isUnchanged = live !== undefined && isEqual(partsOf(live).document, document);
   const { removed } = difference;
-  if (!isUnchanged) io.out(textOf(linesOf(difference)));
+  for (const line of linesOf(difference)) io.out(`${line}\n`);
   if (!isUnchanged && dry === "none" && (question !== undefined || removed.length > 0))
     await agree(yes, question ?? removalQuestion(removed, cluster), io);
   const written =
@@ -152,6 +153,9 @@ function removalQuestion(removed: readonly string[], { identity }: Cluster): str
   const names = `${removed.slice(0, mostNamed).join(", ")}${more}`;
   return `Remove ${count} (${names}) from every node of ${identity}?`;
 }
+
+const isEqual = (present: Uint8Array | undefined, document: Uint8Array): boolean =>
+  present !== undefined && Buffer.compare(present, document) === 0;
 
 const linesOf = (difference: Difference): readonly string[] =>
   columns(

@@ -27,6 +27,17 @@ test("returns at once when every node has the edit", async () => {
   });
 });
 
+test("warns of a registry that denies its credential, although every node has it", async () => {
+  const registries = [
+    { registry: "a.io", source: "additional-pull-secret", verified: "Accepted" },
+    { registry: "b.io", source: "additional-pull-secret", verified: "Denied" },
+  ] as const;
+  const denied = object({ status: { ...served.status, registries: [...registries] } });
+  const { code, err } = await call(["wait"], { cluster: cluster(denied) });
+  assert.equal(code, 0);
+  assert.equal(err, "b.io: denies the credential; pulls will fail, also of public images\n");
+});
+
 test("does not accept Ready while Ready describes the previous version", async () => {
   const fake = cluster(before);
   fake.later.push(onItsWay, onItsWay, served);

@@ -1,4 +1,5 @@
 /** `wait`: waits until the latest edit is in force on the nodes. */
+import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { escape } from "#pullsecret/problems/keypath.ts";
 import { additionalSecretName } from "#contract/names.ts";
 import { toggle } from "#contract/values.ts";
@@ -68,6 +69,7 @@ export async function untilServed(
   io: ScreenIo,
 ): Promise<ExitCode> {
   let last: Served | undefined;
+  let denied: readonly string[] = [];
   const live = liveLine(io.live, io.err);
   const answer = await followObject(cluster, {
     seconds: timeout,
@@ -75,18 +77,27 @@ export async function untilServed(
     each: (object) => {
       if (notWithdrawn && object?.spec?.managementState === "Withdrawn") return withdrawn;
       const now = judgeServed(object, present, { deleted });
+      denied = deniedOf(object);
       if (now.is !== "waiting") return now;
       live.show(now.why, object && expectedSeconds(object));
       last = now;
       return undefined;
     },
   }).finally(live.end);
+  if (answer?.is === "served" && denied.length > 0)
+    io.err(`${denied.join(", ")}: denies the credential; pulls will fail, also of public images`);
   if (answer?.is === "served") io.out(`${escape(answer.why || "served")}\n`);
   if (answer?.is === "failed") io.err(answer.why);
   if (answer === undefined)
     io.err(`not served yet: ${last?.why ?? "the API server did not answer"}`);
   return answer === undefined ? 3 : answer.is === "served" ? 0 : 1;
 }
+
+/** The registries that deny their credential, as the controller has asked them. */
+const deniedOf = (object: GlobalPullSecret | undefined): readonly string[] =>
+  (object?.status?.registries ?? [])
+    .filter(({ verified }) => verified === "Denied")
+    .map(({ registry }) => registry);
 
 /**
  * The current versions of the Secrets. If the caller is not allowed to read a Secret, the version

@@ -33,20 +33,16 @@ export function differenceOf(before: readonly Entry[], after: readonly Entry[]):
   };
 }
 
-export const isSame = ({ added, changed, removed }: Difference): boolean =>
-  added.length + changed.length + removed.length === 0;
-
 type Registry = Readonly<{ name: string; credentials: string }>;
 
 /** The registries by the images that they serve. Docker Hub can have several entries. */
 function byImages(entries: readonly Entry[]): ReadonlyMap<string, Registry> {
-  const registries = new Map<string, Registry>();
-  for (const { registry, credential } of entries.toSorted((a, b) =>
-    a.registry < b.registry ? -1 : 1,
-  )) {
-    const images = imagesOf(registry);
-    const { name = redactKey(registry), credentials = "" } = registries.get(images) ?? {};
-    registries.set(images, { name, credentials: `${credentials} ${credential.encode()}` });
-  }
-  return registries;
+  const groups = Map.groupBy(entries, ({ registry }) => imagesOf(registry));
+  return new Map(
+    [...groups].map(([images, group]) => {
+      const [name = ""] = group.map(({ registry }) => redactKey(registry)).toSorted();
+      const credentials = new Set(group.map(({ credential }) => credential.encode()));
+      return [images, { name, credentials: [...credentials].toSorted().join(" ") }];
+    }),
+  );
 }

@@ -20,7 +20,7 @@ import { isEmptied, judgeSecret, partsOf } from "#pullsecret/document/secret.ts"
 import { canonical } from "#pullsecret/merge/canonical.ts";
 import { imagesOf } from "#pullsecret/registry/key.ts";
 import { secretPath, type SourceSecret } from "../cluster/object.ts";
-import { differenceOf, isSame } from "./difference.ts";
+import { differenceOf } from "./difference.ts";
 
 export type Revision = Readonly<{
   /**
@@ -69,8 +69,11 @@ export async function historyOf(
   return { live, revisions };
 }
 
-const hasSameMeaning = (revision: Revision, other: Revision): boolean =>
-  revision.entries.length > 0 && isSame(differenceOf(revision.entries, other.entries));
+/** Documents of which each credential serves the same images. */
+function hasSameMeaning(revision: Revision, other: Revision): boolean {
+  const { added, changed, removed } = differenceOf(revision.entries, other.entries);
+  return revision.entries.length > 0 && added.length + changed.length + removed.length === 0;
+}
 
 function presentIn(
   live: V1Secret,

@@ -12,6 +12,7 @@ import { textOf } from "#tools/install/yaml.ts";
 import * as plane from "../controller/plane.ts";
 import { steer } from "../controller/steer.ts";
 import { loginTests } from "./login.ts";
+import { replaceTests } from "./replace.ts";
 import { password, pluginOn } from "./rig.ts";
 import { shownTests } from "./shown.ts";
 import { supportTests } from "./support.ts";
@@ -109,7 +110,7 @@ test("status and nodes need no right on Secrets, and wait reports that it lacks 
   await tell({ observedGeneration, sources: [source("1")], conditions: inForce });
   const rules = [
     "--verb=get,list,watch",
-    "--resource=globalpullsecrets.globalpullsecret.io,pods,events",
+    "--resource=globalpullsecrets.globalpullsecret.io,nodepullsecrets.globalpullsecret.io,pods,events",
   ];
   await on.cluster.kubectl("create", "clusterrole", "looker", ...rules);
   const bound = ["--clusterrole=looker", "--user=looker"];
@@ -139,6 +140,7 @@ test("reports an unreachable or missing cluster in one line", async () => {
   assert.match(lost.err, /has no context "nowhere"/);
 });
 
+replaceTests(rig);
 loginTests(rig);
 supportTests(rig);
 shownTests(rig);

@@ -26,7 +26,9 @@ export function shownTests({ on }: PluginRig): void {
     const executable = join(bin, "kubectl-pull_secret");
     writeFileSync(executable, `#!/bin/sh\nexec ${process.execPath} ${program} "$@"\n`);
     chmodSync(executable, 0o755);
-    const auths = document({ "quay.io": `robot:${password}` });
+    const robot = `robot:${password}`;
+    // Has the registries that the pages add, so that apply does not ask before it removes one.
+    const auths = document({ "quay.io": robot, "https://index.docker.io/v1/": robot });
     for (const name of ["pull-secret", "additional", "original", "merged"])
       file(`${name}.json`, auths);
     file("token", password);

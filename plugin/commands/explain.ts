@@ -42,9 +42,10 @@ export const explain = command(
       "do. The kubelet tries the Secrets first, then its config.json, then credential providers,\n" +
       "until one succeeds. A Secret that you are not allowed to get is listed as not read. For an\n" +
       "IMAGE it reads globalpullsecret/cluster, which does not list other entries in a node's own\n" +
-      "file. With IMAGE and --file, it needs no cluster, and also explains a file that the kubelet\n" +
-      "would drop. Entries with the same number are for one registry, and the kubelet tries them in\n" +
-      "random order. A user name that may itself be a credential is not shown.",
+      "file. With IMAGE and --file, it needs no cluster. It also explains a bare file that the\n" +
+      "kubelet would drop, but refuses a Secret's manifest as check does. Entries with the same\n" +
+      "number are for one registry, and the kubelet tries them in random order. A user name that may\n" +
+      "itself be a credential is not shown.",
     flags: {
       IMAGE: {
         read: target,

@@ -60,9 +60,8 @@ export function parse(bytes: Uint8Array, source: NamedSource): Parsed {
   const entries: Entry[] = [];
   if (isObject(auths)) entries.push(...readEntries(auths, findings));
   else if (auths !== undefined && auths !== null) findings.refuse("notObject", ["auths"]);
-  else if (document?.["kind"] === "Secret") findings.refuse(secretOf(document["type"]), []);
-  else if (document !== undefined && isManifest(document))
-    findings.dislike(manifestOf(document["kind"], "items" in document), []);
+  else if (document?.["kind"] === "Secret") findings.refuse("secretManifest", []);
+  else if (document !== undefined && isManifest(document)) findings.dislike("otherManifest", []);
   else if (findings.problems.length === 0) {
     // The kubelet reads `null` and `{}` as no credentials, and drops any other document that is not
     // an object.
@@ -216,34 +215,17 @@ const listOf = (names: readonly string[]): string =>
 function mistaken(kind: ProblemKind, bytes: Uint8Array): ProblemKind {
   if (kind !== "notJson") return kind;
   const text = Buffer.from(bytes).toString("utf8");
-  const objects = text.split(/^---/m).map((part) => [lineOf("kind", part), lineOf("type", part)]);
-  const secrets = objects.filter(([name]) => name === "Secret").map(([, type]) => secretOf(type));
-  const secret = secrets.find((secretKind) => secretKind !== "unsuitableManifest") ?? secrets[0];
-  if (secret !== undefined) return secret;
-  const [other] = objects.find(([name]) => name !== undefined) ?? [];
-  if (other !== undefined && /^apiVersion:/m.test(text))
-    return manifestOf(other, /^items:/m.test(text));
+  const kinds = text.split(/^---/m).flatMap((part) => kindOf(part) ?? []);
+  if (kinds.includes("Secret")) return "secretManifest";
+  if (kinds.length > 0 && /^apiVersion:/m.test(text)) return "otherManifest";
   const isBase64 = /^[A-Za-z0-9+/\s]+(?:={1,2}\s*)?$/.test(text);
   const decoded = isBase64 ? Buffer.from(text, "base64").toString("utf8") : "";
   return /^\s*\{/.test(decoded) ? "base64" : kind;
 }
 
-/** A field of a manifest in YAML; undefined if it has none. */
-const lineOf = (field: string, text: string): string | undefined =>
-  new RegExp(`^${field}:[ \\t]*(["']?)([\\w./-]+)\\1[ \\t]*(?:#.*)?\\r?$`, "m").exec(text)?.[2];
-
-/**
- * The problem for a Secret of this type. A missing type is not a problem by itself, because people
- * leave the type out when they copy a manifest.
- */
-function secretOf(type: unknown): ProblemKind {
-  if (type === undefined || type === null || type === "kubernetes.io/dockerconfigjson")
-    return "secretManifest";
-  return type === "kubernetes.io/dockercfg" ? "dockercfgManifest" : "unsuitableManifest";
-}
-
-const manifestOf = (kind: unknown, hasItems: boolean): ProblemKind =>
-  hasItems && typeof kind === "string" && kind.endsWith("List") ? "manifestList" : "otherManifest";
+/** The kind of a manifest in YAML; undefined if it has none. */
+const kindOf = (text: string): string | undefined =>
+  /^kind:[ \t]*(["']?)([\w./-]+)\1[ \t]*(?:#.*)?\r?$/m.exec(text)?.[2];
 
 /** Whether a document is an object of some API, such as a SealedSecret or an ExternalSecret. */
 const isManifest = (document: JsonObject): boolean =>

@@ -154,21 +154,6 @@ export const catalogue = {
     "a manifest, but not of a Secret",
     "give a pull secret's JSON, or apply the SealedSecret or ExternalSecret to the cluster",
   ],
-  dockercfgManifest: [
-    "GPS136",
-    "a Secret manifest of the old type kubernetes.io/dockercfg",
-    'give {"auths": ...} around the JSON that is its .dockercfg, decoded from data',
-  ],
-  unsuitableManifest: [
-    "GPS137",
-    "a manifest of a Secret that is not a pull secret",
-    "give the JSON of a Secret of type kubernetes.io/dockerconfigjson",
-  ],
-  manifestList: [
-    "GPS138",
-    "a list of manifests, not a pull secret",
-    "take one Secret of the list, and give the JSON that is its .dockerconfigjson",
-  ],
 
   disagree: ["GPS151", "auth and {} disagree", "remove one: auth is used"],
   dropped: [

@@ -221,6 +221,7 @@ metadata: {name: c}
 spec: {target: {template: {type: kubernetes.io/dockerconfigjson, data: {.dockerconfigjson: "{{ .x }}"}}}}
 `,
 );
+const endless = file("endless.yaml", "kind: List\nitems: &a [{kind: Secret}, {items: *a}]\n");
 const sealed = file("sealed.yaml", "apiVersion: bitnami.com/v1alpha1\nkind: SealedSecret\n");
 const browser = file(
   "browser.json",
@@ -498,6 +499,7 @@ const cases: readonly (readonly [
   [`merge --show-credentials --additional ${untyped}`, 1, "", /^GPS301 additional: type: /],
   [`explain a.io/x -f ${listed}`, 0, /is pulled with, in this order:\n  1  a\.io  u\n$/, ""],
   [`explain a.io/x -f ${untyped}`, 1, "", /^GPS301 untyped\.json: Secret\/a: type: /],
+  [`check ${endless}`, 1, "", /^GPS301 endless\.yaml: Secret\/-: type: type is Opaque; /],
   [`check ${untyped}`, 1, "", /^GPS301 untyped\.json: Secret\/a: type: type is Opaque; /],
   [
     `explain a.io/x -f ${manifest}`,

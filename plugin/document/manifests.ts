@@ -112,12 +112,17 @@ export async function manifestsOf(
   return flat(await io.documents(text).catch(() => []));
 }
 
+const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
+
+/** Looks into a list once: in YAML, a list can contain itself. */
 const flat = (documents: readonly unknown[]): object[] =>
-  documents.flatMap((document): object[] => {
-    if (typeof document !== "object" || document === null) return [];
-    const { items } = document as Manifest;
-    return Array.isArray(items) ? flat(items) : [document];
-  });
+  documents
+    .filter((document) => isObject(document))
+    .flatMap((document) => {
+      const { items } = document as Manifest;
+      return Array.isArray(items) ? (items as readonly unknown[]) : [document];
+    })
+    .filter((document) => isObject(document));
 
 const textIn = (value: unknown): string | undefined =>
   typeof value === "string" ? value : undefined;

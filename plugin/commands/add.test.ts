@@ -89,16 +89,25 @@ test("does not overwrite a change that another client makes between the read and
   });
 });
 
-const git = {
-  managedFields: [
-    {
-      manager: "argocd-controller",
-      operation: "Apply",
-      fieldsV1: { "f:data": { "f:.dockerconfigjson": {} } },
-    },
-  ],
-};
+const fieldsV1 = { "f:data": { "f:.dockerconfigjson": {} } };
+const git = { managedFields: [{ manager: "argocd-controller", operation: "Apply", fieldsV1 }] };
+test("takes the document over from a person with kubectl", async () => {
+  for (const [manager, operation] of [
+    ["kubectl-client-side-apply", "Update"],
+    ["kubectl", "Apply"],
+  ] as const) {
+    const managedFields = [{ manager, operation, fieldsV1 }];
+    const { code, err } = await add(clusterWith(pullSecret({}, { managedFields })), "quay.io");
+    assert.deepEqual([code, err], [0, ""]);
+  }
+});
+
 const refused: readonly (readonly [what: string, secret: object, said: RegExp])[] = [
+  [
+    "being deleted",
+    pullSecret({}, { deletionTimestamp: "2026-11-29T00:00:00Z" }),
+    /is being deleted; nothing is written/,
+  ],
   [
     "of another type",
     { ...pullSecret({}), type: "Opaque" },
@@ -255,6 +264,15 @@ test("`remove` asks before it removes the last entry, and deletes the Secret onl
   assert.match(out, /the Secret is deleted\)\nnext: kubectl pull-secret wait --deleted\n$/);
   const options = { uid: "u1", resourceVersion: "812" };
   assert.deepEqual(cluster.writes, [{ verb: "remove", path: additionalPath, options }]);
+});
+
+test("`remove` deletes no Secret whose entries the policy would keep on the nodes", async () => {
+  const cluster = clusterWith(pullSecret({ "quay.io": "x:y" }));
+  const spec = { withdrawal: { onDelete: "Keep" } } as const;
+  cluster.objects.set(globalPullSecretPath, object({ spec }));
+  const { code, err } = await call(["remove", "quay.io", "--yes"], { cluster });
+  assert.deepEqual([code, cluster.writes], [1, []]);
+  assert.match(err, /^additional-pull-secret: .* Keep, so its last credential would stay/);
 });
 
 test("`remove --yes` removes the last entry without a question", async () => {

@@ -109,8 +109,6 @@ export async function replaceDocument(
   io: ScreenIo,
 ): Promise<ExitCode> {
   if (entries.length === 0) throw refusedFor([problem("noRegistries", secret, "auths")]);
-  if (live?.metadata?.deletionTimestamp !== undefined)
-    throw new Refused(`${secret}: is being deleted; nothing is written: try again when it is gone`);
   const name = { name: secret, role: "additional" } as const;
   if (live !== undefined) {
     const judged = judgeSecret({ ...partsOf(live), document }, name);

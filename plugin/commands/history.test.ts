@@ -135,6 +135,17 @@ test("`undo` puts the accepted document back, byte for byte, after it has asked"
   }
 });
 
+test("`undo` warns of an expired credential that it puts back", async () => {
+  const token = btoa('{"payload":"x","expiration":1600000000}');
+  const cluster = clusterOf({
+    present: "junk",
+    accepted: { "a.io": "u:p", "b.io": `AWS:${token}` },
+  });
+  const { code, err } = await call(["undo", "--yes", "--wait=false"], { cluster });
+  assert.deepEqual([code, cluster.writes.length], [0, 1]);
+  assert.match(err, /^GPS178 additional-pull-secret: auths\["b\.io"\]: .* ended at 2020-09-13/);
+});
+
 test("`undo` puts the served document back during a rollout, without entries of the original", async () => {
   const cluster = clusterOf({
     present: { "a.io": "u:q", "b.io": "u:p" },

@@ -76,7 +76,11 @@ export const undo = command(
       );
     const { document, state } = earlier;
     const protection = protectionOf(object);
-    const { entries, warnings } = verdictOn({ type: secretType, document }, protection);
+    const { entries, warnings } = verdictOn(
+      { type: secretType, document },
+      protection,
+      source.secret,
+    );
     for (const line of warnings) io.err(line);
     const question = `Put back the ${state} document of ${source.secret} on ${cluster.identity}?`;
     const replacement = { source, live, document, entries, question };

@@ -7,6 +7,7 @@ import { rewrite } from "../document/rewrite.ts";
 import { protectionOf } from "../document/verdict.ts";
 import { agree, yesFlag } from "../terminal/confirm.ts";
 import { command } from "../terminal/command.ts";
+import { Refused } from "../terminal/io.ts";
 
 export const remove = command(
   {
@@ -42,6 +43,11 @@ export const remove = command(
       login: undefined,
       protection: protectionOf(object),
       beforeDeletion: (useless) => {
+        if (object?.spec?.withdrawal?.onDelete === "Keep")
+          throw new Refused(
+            `${secret}: spec.withdrawal.onDelete is Keep, so its last credential would stay on the ` +
+              "nodes; nothing is written: set onDelete to Withdraw first",
+          );
         for (const line of useless) io.err(line);
         return agree(yes, question(useless), io);
       },

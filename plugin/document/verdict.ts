@@ -83,33 +83,30 @@ export function examineWhole(
   const examined = examine({ ...secret, document }, protection, label);
   if (examined.problems.length > 0) return examined;
   const isEmpty = examined.entries.length === 0 && !isWhole;
-  const expiries = expiriesIn(label, examined);
-  const [past = [], future = []] = [true, false].map((isPast) =>
-    expiries.filter(({ end }) => end.getTime() <= Date.now() === isPast),
-  );
+  const { expired, expires } = expiriesIn(label, examined);
   return {
     ...examined,
-    problems: past.map((expiry) => noteOf("expired", expiry)),
+    problems: expired,
     warnings: [
       ...examined.warnings,
       ...(isEmpty ? [problem("noRegistries", label, "auths")] : []),
-      ...future.map((expiry) => noteOf("expires", expiry)),
+      ...expires,
       ...[misplaced(secret, expectedName) ?? []].flat(),
     ],
   };
 }
 
-/** The credentials that contain their expiry time, and this time. */
-const expiriesIn = (name: string, { entries }: Examined) =>
-  entries.flatMap(({ registry, credential }) => {
+/** One note for each credential that contains its expiry time. */
+function expiriesIn(name: string, { entries }: Examined) {
+  const notes = { expired: [] as Problem[], expires: [] as Problem[] };
+  for (const { registry, credential } of entries) {
     const end = expiryOf(credential);
-    return end === undefined ? [] : [{ end, path: formatPath(["auths", registry]), name }];
-  });
-
-type Expiry = ReturnType<typeof expiriesIn>[number];
-
-const noteOf = (kind: "expires" | "expired", { end, path, name }: Expiry): Problem =>
-  problem(kind, name, path, end.toISOString());
+    if (end === undefined) continue;
+    const kind = end.getTime() <= Date.now() ? "expired" : "expires";
+    notes[kind].push(problem(kind, name, formatPath(["auths", registry]), end.toISOString()));
+  }
+  return notes;
+}
 
 /**
  * A warning if the manifest names another Secret than the one of the source in kube-system.
@@ -132,13 +129,15 @@ type Good = Readonly<{
 }>;
 
 /**
- * The result of `examine`. Throws Refused with every reason if the controller would not accept the
- * Secret.
+ * The result of `examine`, and a warning of each expired credential. Throws Refused with every
+ * reason if the controller would not accept the Secret.
  */
 export function verdictOn(secret: SourceSecret, protection: Protection, name?: string): Good {
-  const { entries, problems, warnings } = examine(secret, protection, name);
+  const examined = examine(secret, protection, name);
+  const { entries, problems, warnings } = examined;
   if (problems.length > 0) throw refusedFor(problems);
-  return { entries, warnings: warnings.map(codedLine) };
+  const { expired } = expiriesIn(name ?? role, examined);
+  return { entries, warnings: [...warnings, ...expired].map(codedLine) };
 }
 
 /** The error with a line for each problem. */

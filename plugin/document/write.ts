@@ -21,8 +21,8 @@ export type DocumentWrite = Readonly<{
 /**
  * Writes the document by server-side apply, and returns the Secret. Fails with 409 if the Secret
  * was changed, created or deleted since it was read. Throws Refused and writes nothing if the
- * Secret is immutable, or if another tool declares the content. Takes the field over from people,
- * who wrote it with kubectl.
+ * Secret is immutable or being deleted, or if another tool declares the content. Takes the field
+ * over from people, who wrote it with kubectl.
  */
 export async function writeDocument(
   cluster: Cluster,
@@ -32,6 +32,8 @@ export async function writeDocument(
     throw new Refused(
       `${secret}: is immutable; nothing is written: delete it, then write all its credentials again`,
     );
+  if (live?.metadata?.deletionTimestamp !== undefined)
+    throw new Refused(`${secret}: is being deleted; nothing is written: try again when it is gone`);
   if (!overTools) refuseDeclared(secret, live);
   const { uid, resourceVersion = newborn } = live?.metadata ?? {};
   const body = {
@@ -45,13 +47,16 @@ export async function writeDocument(
   return await cluster.apply(secretPath(secret), body, { manager, force: true, dryRun });
 }
 
+/** Field manager of `kubectl apply --server-side`. */
+const person = "kubectl";
+
 /**
  * Throws Refused if a tool declares the document, because the tool would revert any change. We
  * ignore annotations, so that we accept a Secret that a person created by `kubectl apply`.
  */
 export function refuseDeclared(secret: string, live: V1Secret | undefined): void {
   const { annotations: _, ...metadata } = live?.metadata ?? {};
-  const tool = undoneBy(metadata, ["data", secretKeys.document], [manager]);
+  const tool = undoneBy(metadata, ["data", secretKeys.document], [manager, person]);
   if (tool !== undefined)
     throw new Refused(
       `${secret}: declared by ${JSON.stringify(tool)}, which would revert the change; nothing is written: ` +

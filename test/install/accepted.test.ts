@@ -193,7 +193,7 @@ test("under Pod Security restricted, accepts all our pods except the agents", as
     spec: { template: { metadata: object; spec: { serviceAccountName: string } } };
   };
   const workloads = (await charted()).filter(({ kind }) => /^(Deployment|Job)$/.test(kind));
-  assert.equal(workloads.length, 4);
+  assert.equal(workloads.length, 3);
   const pods = workloads.map((workload) => {
     const { spec } = (workload as unknown as Workload).spec.template;
     const name = workload.metadata.name;

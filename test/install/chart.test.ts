@@ -259,7 +259,7 @@ function installed(holderIdentity: string | undefined, spec?: GlobalPullSecretSp
   if (holderIdentity !== undefined)
     cluster.objects.set(leaseIn("kube-system"), { spec: { holderIdentity } });
   if (spec !== undefined) cluster.objects.set(globalPullSecretPath, object({ spec }));
-  const annotations = { "meta.helm.sh/release-name": "global-pull-secret" };
+  const annotations = { "meta.helm.sh/release-name": "gps" };
   cluster.objects.set(deployment.path, { metadata: { annotations } });
   return cluster;
 }

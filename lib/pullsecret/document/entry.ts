@@ -144,7 +144,7 @@ const noOddControls = /^[\t\n\r -~\u00a0-\uffff]*$/;
  * search in a password of a megabyte would take minutes.
  */
 const placeholder =
-  /<path:[^>]{0,200}>|\$\{[^}]{0,200}\}|\$\([A-Za-z_]\w{0,200}\)|\{\{.{0,200}\}\}|\bvault:[^\s]{0,200}#|\bref\+[a-z0-9]+:\/\/|ENC\[AES256/;
+  /<path:[^>]{0,200}>|\$\{[^}]{0,200}\}|\$\([A-Za-z_]\w{0,200}\)|\{\{.{0,200}\}\}|\bvault:[\w./-]{0,200}\/[\w./-]{1,200}#|\bref\+[a-z0-9]+:\/\/|ENC\[AES256/;
 
 /**
  * A user name or password that is as a whole a shell variable, a name in brackets, what Go, Python

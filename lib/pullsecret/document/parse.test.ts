@@ -575,7 +575,10 @@ const placeholders: readonly (readonly [text: string, warned: boolean])[] = [
   ["robot$team+pull:p", false],
   ['_json_key:{"a":{"b":{}}}', false],
   ["u:pa$$word", false],
+  ["vault:secret/data/x#user:vault:secret/data/x#pw", true],
   ["vault:p", false],
+  ["ci-vault:s3cr#t", false],
+  ["u:vault:a#b", false],
   ["u:path:x", false],
 ];
 for (const [text, warned] of placeholders)

@@ -28,8 +28,8 @@ function start() {
         }),
       ),
   });
-  const look = () => {
-    const known = verifier.look(plan, 3600);
+  const look = (interval = 3600) => {
+    const known = verifier.look(plan, interval);
     const [login] = plan.logins;
     assert.ok(login !== undefined && "id" in login.question);
     return known(login.question)?.[0];
@@ -56,6 +56,9 @@ test("asks in the background, once, and hints when the answer is there", async (
   assert.deepEqual([on.rounds(), on.hints()], [1, 1]);
 });
 
+/** The longest pause between two runs, in seconds. */
+const run = 360;
+
 /** Answer → seconds after which it is not asked again, and after which it is. */
 const pauses: readonly (readonly [Verdict["answer"], kept: number, due: number])[] = [
   ["Accepted", 3240, 3960],
@@ -67,10 +70,16 @@ for (const [answer, kept, due] of pauses)
     const on = start();
     on.look();
     await on.answer(said(answer));
-    on.pass(kept - 1);
+    on.pass((kept - 1) % run);
+    for (let passed = (kept - 1) % run; passed < kept - 1; passed += run) {
+      on.look();
+      on.pass(run);
+    }
     on.look();
     assert.equal(on.rounds(), 1);
-    on.pass(due - kept + 1);
+    on.pass((due - kept + 1) / 2);
+    on.look();
+    on.pass((due - kept + 1) / 2);
     const last = on.look();
     assert.deepEqual([last?.answer, last?.at !== undefined], [answer, answer !== "Unknown"]);
     assert.equal(on.rounds(), 2);
@@ -86,18 +95,48 @@ test("keeps an answer when the registry gives none later, and replaces it by ano
     ["Unknown", "Accepted"],
   ] as const) {
     await on.answer(said(next));
-    for (const seconds of [2000, 2000]) {
+    for (let passed = 0; passed < 4000; passed += run) {
       assert.equal(on.look()?.answer, expected);
-      on.pass(seconds);
+      on.pass(run);
     }
     on.look();
   }
 });
 
-test("forgets an answer that no run has used for an hour", async () => {
+test("asks again after ten minutes when a registry that accepted gives no answer", async () => {
+  const on = start();
+  const wait = (interval: number) => {
+    for (const seconds of [340, 340]) {
+      on.pass(seconds);
+      on.look(interval);
+    }
+  };
+  on.look();
+  await on.answer(said("Accepted"));
+  wait(600);
+  await on.answer(said("Unknown"));
+  assert.equal(on.look()?.answer, "Accepted");
+  wait(3600);
+  assert.equal(on.rounds(), 3);
+});
+
+test("forgets an answer that no run has used for ten minutes", async () => {
   const on = start();
   on.look();
   await on.answer(said("Accepted"));
-  on.pass(3601);
+  on.pass(601);
   assert.equal(on.look(), undefined);
+});
+
+test("applies a shorter interval at once", async () => {
+  const on = start();
+  on.look(7 * 24 * 3600);
+  await on.answer(said("Accepted"));
+  for (const seconds of [590, 590]) {
+    on.pass(seconds);
+    on.look(7 * 24 * 3600);
+  }
+  assert.equal(on.rounds(), 1);
+  on.look(600);
+  assert.equal(on.rounds(), 2);
 });

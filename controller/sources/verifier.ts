@@ -4,6 +4,7 @@
  */
 import { askAll } from "#registry/ask.ts";
 import {
+  isDefinite,
   questionsOf,
   type Answers,
   type Plan,
@@ -25,37 +26,42 @@ type Options = Readonly<{
   ask?: typeof askAll;
 }>;
 
-type Known = { readonly answers: Answers; readonly due: number; used: number };
+type Known = Readonly<{
+  answers: Answers;
+  /** Whether the last answer was Accepted. An earlier answer can be in `answers`. */
+  accepts: boolean;
+  /** When it was asked, in seconds. */
+  asked: number;
+  /** The factor of the pause until it is asked again. */
+  jitter: number;
+}> & { used: number };
 
 /**
  * The most seconds until a question is asked again that was not answered with Accepted: the
  * registry may answer again, or an account may have got its right. More often, a directory could
- * lock an account whose password is wrong.
+ * lock an account whose password is wrong. After as long, an answer that no run has used is
+ * forgotten: a credential that comes back may have been revoked. A run uses each answer every six
+ * minutes.
  */
 const impatientSeconds = 600;
-
-/** Seconds after which an unused answer is forgotten. A run uses each answer every six minutes. */
-const forgetSeconds = 3600;
 
 export function openVerifier({ hint, now, seconds, ask = askAll }: Options): Verifier {
   const known = new Map<string, Known>();
   const asking = new Set<string>();
 
-  async function run(questions: readonly Question[], intervalSeconds: number): Promise<void> {
+  async function run(questions: readonly Question[]): Promise<void> {
     for (const { id } of questions) asking.add(id);
     const answered = await ask(questions);
     // All questions of one run stay together, and the runs of many clusters spread.
     const jitter = 0.9 + 0.2 * Math.random();
-    const [used, at] = [seconds(), now().toISOString()];
+    const [asked, at] = [seconds(), now().toISOString()];
     for (const [{ id }, answers] of answered) {
       asking.delete(id);
-      const pause = isAccepted(answers)
-        ? intervalSeconds
-        : Math.min(intervalSeconds, impatientSeconds);
       const before = known.get(id)?.answers;
-      const stays = before !== undefined && isDefinite(before) && !isDefinite(answers);
+      const stays = before !== undefined && areDefinite(before) && !areDefinite(answers);
       const latest = answers.map((verdict) => dated(verdict, at));
-      known.set(id, { answers: stays ? before : latest, due: used + pause * jitter, used });
+      const accepts = answers.at(-1)?.answer === "Accepted";
+      known.set(id, { answers: stays ? before : latest, accepts, asked, jitter, used: asked });
     }
     hint();
   }
@@ -63,13 +69,13 @@ export function openVerifier({ hint, now, seconds, ask = askAll }: Options): Ver
   return {
     look(plan, intervalSeconds) {
       const time = seconds();
-      for (const [id, { used }] of known) if (time - used > forgetSeconds) known.delete(id);
+      for (const [id, { used }] of known) if (time - used > impatientSeconds) known.delete(id);
       const due = questionsOf(plan).filter(({ id }) => {
         const last = known.get(id);
         if (last !== undefined) last.used = time;
-        return !asking.has(id) && (last === undefined || last.due <= time);
+        return !asking.has(id) && (last === undefined || dueOf(last, intervalSeconds) <= time);
       });
-      if (due.length > 0) void run(due, intervalSeconds);
+      if (due.length > 0) void run(due);
       return ({ id }) => known.get(id)?.answers;
     },
   };
@@ -78,7 +84,9 @@ export function openVerifier({ hint, now, seconds, ask = askAll }: Options): Ver
 const dated = (verdict: Verdict, at: string): Verdict =>
   verdict.answer === "Unknown" ? verdict : { ...verdict, at };
 
-const isAccepted = (answers: Answers) => answers.at(-1)?.answer === "Accepted";
+function dueOf({ accepts, asked, jitter }: Known, intervalSeconds: number): number {
+  return asked + (accepts ? intervalSeconds : Math.min(intervalSeconds, impatientSeconds)) * jitter;
+}
 
 /** A registry that gives no answer now does not change what it answered before. */
-const isDefinite = (answers: Answers) => answers.every(({ answer }) => answer !== "Unknown");
+const areDefinite = (answers: Answers) => answers.every(isDefinite);

@@ -70,7 +70,7 @@ export type GlobalPullSecretSpec = Readonly<{
   /**
    * Whether the registries accept the credentials. The controller asks each registry before new
    * content is published, and then at an interval: for an image, the pull of its manifest with the
-   * credentials that the kubelet would try, and for every other entry a login.
+   * credentials that the kubelet would try, and for every entry a login.
    */
   verification?: VerificationSpec;
 }>;
@@ -188,7 +188,7 @@ export type WithdrawalSpec = Readonly<{
 /**
  * Whether the registries accept the credentials. The controller asks each registry before new
  * content is published, and then at an interval: for an image, the pull of its manifest with the
- * credentials that the kubelet would try, and for every other entry a login.
+ * credentials that the kubelet would try, and for every entry a login.
  */
 export type VerificationSpec = Readonly<{
   /**

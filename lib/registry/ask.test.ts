@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { createServer, type AddressInfo } from "node:net";
+import dns from "node:dns";
+import { createServer, type AddressInfo, type Socket } from "node:net";
 import { once } from "node:events";
 import { test } from "node:test";
 import type { ServerResponse } from "node:http";
@@ -151,7 +152,10 @@ test("asks for the pull scope and the manifest, and sends the credential only to
   await using registry = await serve(tokens(() => [200, '{"token":"t0ken"}']));
   await pull(registry.host);
   const url = "/v2/team/app/manifests/1";
-  assert.deepEqual(registry.asked, [
+  const asked = registry.asked.filter(
+    (request) => request.method === "HEAD" || request.url.includes("scope"),
+  );
+  assert.deepEqual(asked, [
     { method: "HEAD", url, authorization: "" },
     {
       method: "GET",
@@ -194,6 +198,34 @@ test("tries the credentials of an image in the kubelet's order, until one is acc
     [other, team, host].map((entry) => entries.get(entry)?.answer),
     ["Denied", "Denied", "Accepted"],
   );
+});
+
+test("denies a wrong credential although everyone may pull the image", async () => {
+  await using registry = await serve((asked, response, host) =>
+    asked.method === "HEAD" ? respond(response, 200) : asksFor("Basic")(asked, response, host),
+  );
+  const image = `${registry.host}/public/app:1`;
+  for (const [password, answer] of [
+    ["wrong", "Denied"],
+    [credential.password, "Accepted"],
+  ] as const) {
+    const entry = { registry: registry.host, credential: new Credential("robot", password) };
+    const { entries, images } = await verify([entry], [image]);
+    assert.deepEqual([entries.get(entry)?.answer, images[0]?.answer], [answer, "Accepted"]);
+  }
+});
+
+test("accepts a credential that cannot pull an image which another credential pulls", async () => {
+  const mayPull = new Credential("other", "x");
+  await using registry = await serve(({ method, authorization }, response) => {
+    const status = authorization === `Basic ${mayPull.encode()}` || method === "GET" ? 200 : 403;
+    respond(response, authorization === "" ? 401 : status, { "www-authenticate": "Basic" });
+  });
+  // The kubelet compares plain text, so it also tries the first entry for this image.
+  const team = { registry: `${registry.host}/team`, credential };
+  const host = { registry: registry.host, credential: mayPull };
+  const { entries, images } = await verify([team, host], [`${registry.host}/team-x/app:1`]);
+  assert.deepEqual([entries.get(team)?.answer, images[0]?.answer], ["Accepted", "Accepted"]);
 });
 
 test("does not follow a redirect to another host", async () => {
@@ -279,6 +311,62 @@ test("answers about the other registries within the time limit if one hangs", as
     asked: true,
   });
   assert.equal(entries.get(good)?.answer, "Accepted");
+});
+
+/** A server that sends `text` when something arrives, and never ends the connection. */
+async function talk(text: string) {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket.on("close", () => sockets.delete(socket)));
+    socket.on("error", () => {}).once("data", () => socket.write(text));
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    host: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    sockets,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+test("reports a registry that switches to another protocol, without waiting", async () => {
+  const text = "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n";
+  await using registry = await talk(text);
+  assert.match((await logIn(registry.host, 60)).why, /does not answer in HTTP/);
+});
+
+test("answers within the time limit if a registry answers only with early hints", async () => {
+  await using registry = await talk("HTTP/1.1 103 Early Hints\r\n\r\n".repeat(100));
+  assert.equal((await logIn(registry.host, 0.5)).why, "no answer in time");
+});
+
+for (const [what, text] of [
+  ["a proxy that never answers", ""],
+  ["a registry behind a proxy that never begins TLS", "HTTP/1.1 200 OK\r\n\r\n"],
+] as const)
+  test(`answers about the others within the time limit beside ${what}`, async (t) => {
+    await using proxy = await talk(text);
+    await using registry = await serve(asksFor("Basic"));
+    process.env["https_proxy"] = `http://${proxy.host}`;
+    t.after(() => delete process.env["https_proxy"]);
+    const slow = { registry: "registry.example", credential };
+    const good = { registry: registry.host, credential, isPlain: true as const };
+    const { entries } = await verify([slow, good], [], 0.5);
+    assert.equal(entries.get(slow)?.why, "no answer in time");
+    assert.equal(entries.get(good)?.answer, "Accepted");
+  });
+
+test("looks up no host after the time limit", async (t) => {
+  const lookup = t.mock.method(dns, "lookup", () => {});
+  const entries = Array.from({ length: 100 }, (_, at) => ({
+    registry: `r${at}.example`,
+    credential,
+  }));
+  const { entries: verdicts } = await verify(entries, [], 0.3);
+  assert.deepEqual([verdicts.size, lookup.mock.callCount()], [100, 32]);
 });
 
 test("reports an answer that is not HTTP, and a refused connection", async () => {

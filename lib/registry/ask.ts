@@ -22,9 +22,12 @@ export const limitSeconds = 10;
  */
 const together = 32;
 
+const late: Verdict = { answer: "Unknown", why: "no answer in time", asked: true };
+
 /**
- * Asks all questions. Never rejects, and takes at most `seconds`. No answer contains a credential
- * or anything that a registry sent, except its status.
+ * Asks all questions. Never rejects, and takes at most `seconds`, even if a request never ends: a
+ * request through a proxy that hangs ignores its signal. No answer contains a credential or
+ * anything that a registry sent, except its status.
  */
 export async function askAll(
   questions: readonly Question[],
@@ -32,19 +35,29 @@ export async function askAll(
 ): Promise<ReadonlyMap<Question, Answers>> {
   const answers = new Map<Question, Answers>();
   const signal = AbortSignal.timeout(seconds * 1000);
+  const end = new Promise<Verdict>((resolve) => {
+    signal.addEventListener("abort", () => resolve(late));
+  });
   const open = questions.values();
   async function work(): Promise<void> {
-    for (const question of open) answers.set(question, await ask(question, signal));
+    for (const question of open) answers.set(question, await ask(question, signal, end));
   }
   await Promise.all(Array.from({ length: together }, work));
   return answers;
 }
 
 /** Makes the tries in order, until one is accepted. */
-async function ask(question: Question, signal: AbortSignal): Promise<Answers> {
+async function ask(
+  question: Question,
+  signal: AbortSignal,
+  end: Promise<Verdict>,
+): Promise<Answers> {
   const verdicts: Verdict[] = [];
   for (const attempt of question.tries) {
-    const verdict = await judge({ ...question, ...attempt, signal });
+    // Even a request whose signal has been aborted looks the host up, which blocks a thread.
+    const verdict = signal.aborted
+      ? late
+      : await Promise.race([end, judge({ ...question, ...attempt, signal })]);
     verdicts.push(verdict);
     if (verdict.answer === "Accepted") break;
   }

@@ -96,6 +96,12 @@ const services: readonly (readonly [
     undefined,
     "https://auth.example/token",
   ],
+  [
+    "https://a.example",
+    'Bearer realm="https://auth.example/token",scope="repository:b:pull repository:team/app:pull"',
+    "team/app",
+    "https://auth.example/token?scope=repository%3Ateam%2Fapp%3Apull&scope=repository%3Ab%3Apull",
+  ],
   ["https://a.example", 'Bearer service="x"', undefined, /no valid token service/],
   ["https://a.example", 'Bearer realm="file:///etc/passwd"', undefined, /no valid token service/],
   [
@@ -126,6 +132,7 @@ const bodies: readonly (readonly [body: string, token: string | undefined])[] = 
   ['{"token":"a.b-c_d=="}', "a.b-c_d=="],
   ['{"access_token":"x"}', "x"],
   ['{"token":"a","access_token":"b"}', "a"],
+  ['{"token":"","access_token":"b"}', "b"],
   ['{"token":"a\\r\\nb"}', undefined],
   ['{"token":1}', undefined],
   ["[]", undefined],

@@ -43,7 +43,8 @@ export function tokenService(
   if (service !== undefined) url.searchParams.set("service", service);
   url.searchParams.delete("scope");
   if (path === undefined) return url;
-  const scopes = new Set([`repository:${path}:pull`, parameters.get("scope") ?? ""]);
+  const challenged = (parameters.get("scope") ?? "").split(" ");
+  const scopes = new Set([`repository:${path}:pull`, ...challenged]);
   for (const scope of scopes) if (scope !== "") url.searchParams.append("scope", scope);
   return url;
 }
@@ -54,7 +55,7 @@ export function tokenService(
  */
 export function tokenIn(body: string): string | undefined {
   const fields = read(body);
-  const token = fields["token"] ?? fields["access_token"];
+  const token = fields["token"] || fields["access_token"];
   // The characters of RFC 6750, plus the colon. Other characters could make the header invalid.
   return typeof token === "string" && /^[\w.~+/=:-]+$/.test(token) ? token : undefined;
 }

@@ -56,17 +56,22 @@ const plans: readonly (readonly [
   ["nothing for a pattern", [entryOf("*.a.io")], [], []],
   ["no image of a pattern", [entryOf("*.a.io")], ["x.a.io/app"], []],
   [
-    "an image with its entries in the kubelet's order, and a login for those that it may not reach",
+    "an image with its entries in the kubelet's order, and a login for each entry",
     [entryOf("a.io", "host"), entryOf("a.io/team", "team")],
     ["a.io/team/app:1"],
-    ["a.io team/app@1 team,host", "a.io host"],
+    ["a.io team/app@1 team,host", "a.io host", "a.io team"],
   ],
-  ["the digest of an image", [entryOf("a.io")], [`a.io/x:1@${digest}`], [`a.io x@${digest} u`]],
+  [
+    "the digest of an image",
+    [entryOf("a.io")],
+    [`a.io/x:1@${digest}`],
+    [`a.io x@${digest} u`, "a.io u"],
+  ],
   [
     "Docker Hub at the host that serves its images",
     [entryOf("https://index.docker.io/v1/")],
     ["nginx"],
-    ["registry-1.docker.io library/nginx@latest u"],
+    ["registry-1.docker.io library/nginx@latest u", "registry-1.docker.io u"],
   ],
   [
     "no local host with Docker Hub's credential",
@@ -78,7 +83,7 @@ const plans: readonly (readonly [
     "over plain HTTP only the credentials whose key says so",
     [entryOf("a.io:5000", "tls"), entryOf("a.io:5000/team", "plain", true)],
     ["a.io:5000/team/app"],
-    ["a.io:5000 team/app@latest plain!,tls", "a.io:5000 tls"],
+    ["a.io:5000 team/app@latest plain!,tls", "a.io:5000 tls", "a.io:5000 plain!"],
   ],
   ["Docker Hub only over TLS", [entryOf("docker.io", "u", true)], [], ["registry-1.docker.io u"]],
   ["equal questions once", [entryOf("a.io/x"), entryOf("a.io/y")], [], ["a.io u"]],
@@ -100,7 +105,7 @@ const [yes, no, perhaps, open] = [
   said("Accepted", false),
 ];
 
-/** Of a pull with two tries: its answers and the login of the second entry → verdicts. */
+/** Of a pull with two tries: its answers, and the answer to a login of each entry → verdicts. */
 const outcomes: readonly (readonly [
   pull: Answers | undefined,
   login: Verdict | undefined,
@@ -109,12 +114,15 @@ const outcomes: readonly (readonly [
   second: Verdict["answer"] | undefined,
 ])[] = [
   [[yes], no, "Accepted", "Accepted", "Denied"],
-  [[no, yes], yes, "Accepted", "Denied", "Accepted"],
+  [[no, yes], yes, "Accepted", "Accepted", "Accepted"],
+  [[no, yes], no, "Accepted", "Denied", "Accepted"],
   [[no, no], yes, "Denied", "Denied", "Denied"],
-  [[no, perhaps], yes, "Unknown", "Denied", "Accepted"],
-  [[perhaps, no], yes, "Unknown", "Unknown", "Denied"],
-  [[open], yes, "Accepted", "Unknown", "Accepted"],
-  [undefined, yes, undefined, undefined, "Accepted"],
+  [[no, perhaps], yes, "Unknown", "Accepted", "Accepted"],
+  [[perhaps, no], no, "Unknown", "Denied", "Denied"],
+  [[perhaps, perhaps], yes, "Unknown", "Accepted", "Accepted"],
+  [[open], yes, "Accepted", "Accepted", "Accepted"],
+  [[open], no, "Accepted", "Denied", "Denied"],
+  [undefined, yes, undefined, "Accepted", "Accepted"],
   [[yes], undefined, "Accepted", "Accepted", undefined],
 ];
 for (const [pull, login, ...expected] of outcomes)

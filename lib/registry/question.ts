@@ -56,17 +56,12 @@ export const pattern = "a pattern does not name one host";
 export const cannotAsk = (why: string): Verdict => ({ answer: "Unknown", why, asked: false });
 
 /**
- * Plans a pull of each image, and a login for each entry that is not the first one that the kubelet
- * tries for one of the images.
+ * Plans a pull of each image, and a login for each entry, because a pull is no verdict on a
+ * credential if it requires none.
  */
 export function planOf<E extends Entry>(entries: readonly E[], images: readonly string[]): Plan<E> {
   const pulls = [...new Set(images)].map((image) => pullOf(entries, image));
-  const first = new Set(
-    pulls.flatMap(({ question, tries }) => (isQuestion(question) ? tries.slice(0, 1) : [])),
-  );
-  const logins = entries
-    .filter((entry) => !first.has(entry))
-    .map((entry) => ({ entry, question: loginOf(entry) }));
+  const logins = entries.map((entry) => ({ entry, question: loginOf(entry) }));
   return { pulls, logins };
 }
 
@@ -87,7 +82,9 @@ export type Verified<E = Entry> = Readonly<{
 
 /**
  * The verdicts from the answers so far. An image is denied only if each of its credentials is. For
- * an entry, pulls count before a login, because a token may be allowed to log in but not to pull.
+ * an entry, pulls count before a login, because a token may be allowed to log in but not to pull. A
+ * denial does not count if a later credential pulls the image: the kubelet tries an entry for
+ * `a.io/team` for `a.io/team-x/app` too.
  */
 export function verdictsOf<E extends Entry>(
   { pulls, logins }: Plan<E>,
@@ -99,26 +96,24 @@ export function verdictsOf<E extends Entry>(
     if (verdict !== undefined) entries.set(entry, verdict);
   }
   const images: Verified<E>["images"][number][] = [];
-  const pulled = new Map<E, Verdict[]>();
+  const pulled = new Map<E, Verdict>();
   for (const { image, tries, question } of pulls) {
     const answers = isQuestion(question) ? answersOf(question) : [];
     if (answers === undefined) continue;
-    for (const [at, answer] of answers.entries()) {
-      const entry = tries[at];
-      // A pull that requires no credential is no verdict on the credential.
-      const verdict = answer.asked ? answer : cannotAsk(answer.why);
-      if (entry !== undefined) pulled.set(entry, [...(pulled.get(entry) ?? []), verdict]);
-    }
     const verdict = isQuestion(question) ? imageVerdict(answers) : question;
     images.push({ image, tries: tries.slice(0, answers.length), ...verdict });
+    for (const [at, answer] of answers.entries()) {
+      const entry = tries[at];
+      const counts = answer.asked && answer.answer === verdict.answer && isDefinite(answer);
+      if (entry === undefined || !counts || pulled.get(entry)?.answer === "Accepted") continue;
+      pulled.set(entry, answer);
+    }
   }
-  for (const [entry, verdicts] of pulled) {
-    const definite = best(verdicts, "Accepted") ?? best(verdicts, "Denied");
-    const verdict = definite ?? entries.get(entry) ?? verdicts[0];
-    if (verdict !== undefined) entries.set(entry, verdict);
-  }
+  for (const [entry, verdict] of pulled) entries.set(entry, verdict);
   return { entries, images };
 }
+
+export const isDefinite = ({ answer }: Verdict) => answer !== "Unknown";
 
 const best = (verdicts: readonly Verdict[], answer: Verdict["answer"]) =>
   verdicts.find((verdict) => verdict.answer === answer);

@@ -31,8 +31,8 @@ const mostRedirects = 5;
 const longest = 256 * 1024;
 
 /**
- * Addresses that plain HTTP never reaches, such as a cloud's metadata service: anyone who may write
- * a source can name a host. Over TLS, such a service would need the certificate of that host.
+ * Addresses that are never reached, such as a cloud's metadata service: anyone who may write a
+ * source can name a host. A proxy resolves names itself, so it has to refuse these addresses.
  */
 const linkLocal = new BlockList();
 linkLocal.addSubnet("169.254.0.0", 16, "ipv4");
@@ -71,7 +71,12 @@ export async function send(request: Request): Promise<RegistryAnswer> {
 async function sendOnce({ method, url, authorization, signal }: Request) {
   const isSecure = url.protocol === "https:";
   const connection = { proxyEnv: process.env, blockList: linkLocal };
-  const headers = { accept: manifests, ...(authorization !== undefined && { authorization }) };
+  // Firewalls of some registries answer 403 to a request without a user agent.
+  const headers = {
+    accept: manifests,
+    "user-agent": "global-pull-secret",
+    ...(authorization !== undefined && { authorization }),
+  };
   try {
     // Loaded here, because most runs of the plugin send no request, and node:http also loads
     // undici.
@@ -81,6 +86,8 @@ async function sendOnce({ method, url, authorization, signal }: Request) {
       request(url, { method, headers, agent, signal })
         .on("response", resolve)
         .on("error", reject)
+        // After an answer 101, this is the only event.
+        .on("close", () => reject(new Unreachable("does not answer in HTTP")))
         .end();
     });
     const { statusCode: status = 0, headers: received } = response;
@@ -92,7 +99,7 @@ async function sendOnce({ method, url, authorization, signal }: Request) {
       body: await beginningOf(response),
     };
   } catch (error) {
-    throw signal.aborted ? new Unreachable("no answer in time") : reasonOf(error);
+    throw reasonOf(error);
   }
 }
 
@@ -135,6 +142,7 @@ const connections: Readonly<Record<string, string>> = {
  * error's message, because it can quote the answer.
  */
 export function reasonOf(error: unknown): Unreachable {
+  if (error instanceof Unreachable) return error;
   const { code = "" } = error as NodeJS.ErrnoException;
   const reason = connections[code];
   if (reason !== undefined) return new Unreachable(`${reason} (${code})`);

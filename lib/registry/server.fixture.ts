@@ -19,6 +19,8 @@ export async function serve(
   const asked: ReceivedRequest[] = [];
   const server = createServer((request: IncomingMessage, response) => {
     const { method = "", url = "", headers } = request;
+    // As firewalls of some registries do.
+    if (headers["user-agent"] === undefined) return respond(response, 403);
     const received = { method, url, authorization: headers.authorization ?? "" };
     asked.push(received);
     answer(received, response, host);

@@ -39,6 +39,8 @@ export type SourcesVerdict = Readonly<{
   accepted: RememberedState["accepted"];
   /** The entries of `target`. Empty when nothing new is wanted. */
   entries: readonly JudgedEntry[];
+  /** New entries that another source overrides now. They come into force if it leaves. */
+  overridden: readonly JudgedEntry[];
   /** Registries and images that deny a credential which is in force. */
   denials: readonly Problem[];
 }>;
@@ -131,23 +133,33 @@ function judged(
     unknown: isUnknown(readings),
     withdraws: undefined,
     accepted: Object.fromEntries(texts),
-    entries: newIn(merged.entries, readings),
+    ...judgedIn(merged.entries, choices, readings),
     denials: [],
   };
 }
 
 /** Marks the entries that the last accepted document of their source does not have. */
-function newIn(
-  entries: readonly MergedEntry[],
+function judgedIn(
+  merged: readonly MergedEntry[],
+  choices: JoinedSources["choices"],
   readings: readonly SourceReading[],
-): readonly JudgedEntry[] {
+): Pick<SourcesVerdict, "entries" | "overridden"> {
   const nameIn = (from: string, { registry, credential }: Entry) =>
     JSON.stringify([from, imagesOf(registry), credential.encode()]);
   const before = readings.flatMap(({ input: { id }, before }) =>
     (before?.entries?.entries ?? []).map((entry) => nameIn(id, entry)),
   );
   const accepted = new Set(before);
-  return entries.map((entry) => ({ ...entry, isNew: !accepted.has(nameIn(entry.from, entry)) }));
+  const judge = (entry: MergedEntry) => {
+    return { ...entry, isNew: !accepted.has(nameIn(entry.from, entry)) };
+  };
+  const inForce = new Set(merged.map((entry) => nameIn(entry.from, entry)));
+  const others = choices.flatMap(({ input: { id }, source: { entries } }) =>
+    (entries?.entries ?? [])
+      .filter((entry) => !inForce.has(nameIn(id, entry)))
+      .map((entry) => judge({ ...entry, from: id, shadows: [] })),
+  );
+  return { entries: merged.map(judge), overridden: others.filter(({ isNew }) => isNew) };
 }
 
 /**
@@ -180,6 +192,7 @@ function refused(
     withdraws: undefined,
     accepted: state.accepted,
     entries: [],
+    overridden: [],
     denials: [],
   };
 }

@@ -152,6 +152,17 @@ test("withholds each source that brings the same denied credential", () => {
   assert.deepEqual(withheld, { team: ["GPS341"], additional: ["GPS341"] });
 });
 
+test("withholds a denied credential that another source overrides, unless it was accepted before", () => {
+  const extras = { team: secret(text({ "a.io": "bad:1" })) };
+  const finds = { additional: old, extras, ...before };
+  const { document, withheld, verdict } = run(finds, { old: accepts, bad: denies });
+  assert.equal(document, text({ "a.io": "old:1" }));
+  assert.deepEqual([withheld, verdict.denials], [{ team: ["GPS341"] }, []]);
+  const both = acceptedFrom({ additional: old, extras });
+  const later = run({ additional: old, extras, ...both }, { old: accepts, bad: denies });
+  assert.deepEqual([later.withheld, later.asked], [{}, ["a.io", "a.io"]]);
+});
+
 test("lets the original rotate beside a denied source", () => {
   const originals = ["orig:1", "orig:2"].map((pair) => secret(text({ "o.io": pair })));
   const [first, second] = originals;

@@ -22,8 +22,9 @@ type Asking = Readonly<{ verification: VerificationPolicy; verifier: Verifier }>
 
 /**
  * The sources whose present document must not be used now: with mode Refuse, those with a new
- * credential that is denied, or about which no answer has come yet. A credential that was accepted
- * before is never new, and a removed entry asks for nothing, so neither is held up.
+ * credential that is denied, or about which no answer has come yet, even if another source overrides
+ * it and could leave later. A credential that was accepted before is never new, and a removed entry
+ * asks for nothing, so neither is held up.
  */
 export function withheldOf(sources: Sources, merge: MergePolicy, asking: Asking): Withheld {
   const withheld = new Map<string, readonly Problem[]>();
@@ -47,7 +48,7 @@ export function verified(
 ): SourcesVerdict {
   const { mode } = asking.verification;
   if (mode === "Off" || verdict.target?.intent !== "apply") return verdict;
-  const { denials, answers } = look(verdict, asking);
+  const { denials, answers } = look({ ...verdict, overridden: [] }, asking);
   const isVerifying = (name: string) =>
     [...withheld].some(([id, reasons]) => nameOf(id) === name && reasons.length === 0);
   return {
@@ -73,14 +74,14 @@ type Entry = SourcesVerdict["entries"][number];
 type Denial = Readonly<{ problem: Problem; entry: Entry }>;
 
 /** The answers so far. `awaited`: the new entries about which an answer is missing. */
-function look({ entries }: SourcesVerdict, { verification, verifier }: Asking) {
-  const plan = planOf(entries, verification.images);
+function look({ entries, overridden }: SourcesVerdict, { verification, verifier }: Asking) {
+  const plan = planOf(entries, verification.images, overridden);
   const known = verifier.look(plan, verification.intervalSeconds);
   const judged = verdictsOf(plan, known);
   const isNew = (entry: Entry) => entry.isNew;
   const pulled = new Set(judged.images.map(({ image }) => image));
   const awaited = [
-    ...entries.filter((entry) => !judged.entries.has(entry)),
+    ...[...entries, ...overridden].filter((entry) => !judged.entries.has(entry)),
     ...plan.pulls.flatMap(({ image, tries }) => (pulled.has(image) ? [] : tries)),
   ].filter(isNew);
   return { awaited, denials: denialsIn(judged), answers: answersIn(entries, judged) };

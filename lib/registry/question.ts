@@ -57,11 +57,15 @@ export const cannotAsk = (why: string): Verdict => ({ answer: "Unknown", why, as
 
 /**
  * Plans a pull of each image, and a login for each entry, because a pull is no verdict on a
- * credential if it requires none.
+ * credential if it requires none. `others`: entries with which the kubelet pulls nothing.
  */
-export function planOf<E extends Entry>(entries: readonly E[], images: readonly string[]): Plan<E> {
+export function planOf<E extends Entry>(
+  entries: readonly E[],
+  images: readonly string[],
+  others: readonly E[] = [],
+): Plan<E> {
   const pulls = [...new Set(images)].map((image) => pullOf(entries, image));
-  const logins = entries.map((entry) => ({ entry, question: loginOf(entry) }));
+  const logins = [...entries, ...others].map((entry) => ({ entry, question: loginOf(entry) }));
   return { pulls, logins };
 }
 

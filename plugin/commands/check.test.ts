@@ -100,6 +100,8 @@ test("--login with --image denies a token that may log in, but not pull", async 
   assert.match(pull.out, new RegExp(`${registry.host}  +Denied +${why}`));
   assert.match(pull.out, new RegExp(`${image} +Denied +${why}`));
   assert.match(pull.out, /b\.io\/x +Unknown +no entry serves it/);
+  const missing = await call(["check", "--login", "--image", "b.io/x"], reach);
+  assert.deepEqual([missing.code, login.code], [1, 0]);
   const json = await call(["check", "--login", "--image", image, "-o", "json"], reach);
   const { images } = JSON.parse(json.out) as { images: object[] };
   assert.deepEqual(images, [{ image, answer: "Denied", why }]);

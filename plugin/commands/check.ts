@@ -70,8 +70,9 @@ export const check = command(
       "from this machine: it logs in, or with --image asks for the right to pull that image. It\n" +
       "sends a credential only over TLS, except to this machine and for a key with http://. -o\n" +
       "github prints annotations of GitHub Actions. The exit code is 1 if the pull secret is refused,\n" +
-      `or if with --login a registry denies its credential or gives no answer within ${limitSeconds} s. If a\n` +
-      "registry uses your own authority, set NODE_EXTRA_CA_CERTS to its file.",
+      `or if with --login a registry denies its credential or gives no answer within ${limitSeconds} s, or if\n` +
+      "the answer about an --image is not Accepted. If a registry uses your own authority, set\n" +
+      "NODE_EXTRA_CA_CERTS to its file.",
     flags: {
       F: { read: path, from: "operand", what: "the pull secret to check, as with --file" },
       file: { read: path, short: "f", what: "the pull secret to check, instead of the cluster's" },
@@ -134,9 +135,11 @@ export const check = command(
           io,
         );
     }
-    const isWorking = ({ answer, asked }: Verdict) => answer === "Accepted" || !asked;
-    const all = [...verdicts.entries.values(), ...verdicts.images];
-    return accepted && all.every(isWorking) ? 0 : 1;
+    const isWorking = [...verdicts.entries.values()].every(
+      ({ answer, asked }) => answer === "Accepted" || !asked,
+    );
+    const isPullable = verdicts.images.every(({ answer }) => answer === "Accepted");
+    return accepted && isWorking && isPullable ? 0 : 1;
   },
 );
 

@@ -93,6 +93,7 @@ function start(graceSeconds: number, onDelete: WithdrawalPolicy["onDelete"] = "W
   let managementState: ManagementState = "Managed";
   let withdraws: Withdrawal | undefined;
   let warnings: readonly string[] = [];
+  let message = "";
   let stage: Outcome["stage"];
   const reconciler = {
     cluster,
@@ -129,6 +130,7 @@ function start(graceSeconds: number, onDelete: WithdrawalPolicy["onDelete"] = "W
       stage = newStage;
       if (verdict !== undefined) ({ withdraws } = verdict);
       warnings = verdict?.warnings.map(({ code }) => code) ?? [];
+      [message = ""] = verdict?.sources.map((source) => source.message) ?? [];
     },
     get agent() {
       return { ...agentFixture, probationSeconds: 3 };
@@ -177,6 +179,8 @@ function start(graceSeconds: number, onDelete: WithdrawalPolicy["onDelete"] = "W
     /** When a withdrawal begins, according to the report. */
     reported: () => withdraws?.begins?.getTime(),
     warnings: () => warnings,
+    /** The message of the source with the highest priority. */
+    message: () => message,
     stage: () => stage,
     /** The extra sources in the policy, each `name=priority`. The Secret of `a` is `a-pull`. */
     sources: (...lines: readonly string[]) =>
@@ -300,6 +304,7 @@ test("keeps what a Secret has lost for the grace period, if it is most of its re
   on.additional(many(["https://a.io/v1/", "e.io"]));
   assert.equal(await on.converge(), 30);
   assert.deepEqual(on.published(), before);
+  assert.match(on.message(), /^GPS340 .*: b\.io, c\.io, d\.io; .* removed at 2001-09-09T01:47:10/);
   on.pass(30);
   await on.converge();
   assert.deepEqual(registriesOf(on.published()), ["a.io", "e.io", "quay.io"]);

@@ -11,7 +11,7 @@ export const catalogue = {
   ...secretProblems,
   originalMissing: [
     "GPS303",
-    "the Secret does not exist, or the right to read it is missing",
+    "the Secret does not exist, has no entries, or the right to read it is missing",
     "create it and grant get, list and watch on it, or remove --original",
   ],
   foreign: [

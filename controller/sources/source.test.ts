@@ -132,17 +132,22 @@ test("accepts an original with one credential beside empty entries", () => {
   assert.deepEqual(accept(sourceSet, policy).problems.original, []);
 });
 
-test("accepts an original with an empty list of entries", () => {
+test("treats an original that is emptied like a deleted one, and accepts one that was always empty", () => {
   const before = acceptedFrom({ additional, original, originalName });
-  const sourceSet = sources({
-    additional,
-    original: secret('{"auths":{}}'),
-    originalName,
-    ...before,
-  });
-  const { target, problems } = accept(sourceSet, policy);
-  assert.equal(target?.document, text({ "a.example": "add:2", "quay.io": "add:1" }));
-  assert.deepEqual(problems.original, []);
+  const emptied = { additional, original: secret('{"auths":{}}'), originalName };
+  const former = accept(
+    sources({ additional, original: "absent", originalName, ...before }),
+    policy,
+  );
+  const { target, problems } = accept(sources({ ...emptied, ...before }), policy);
+  assert.equal(target?.document, former.target?.document);
+  assert.deepEqual(
+    problems.original.map(({ code }) => code),
+    ["GPS303"],
+  );
+  const first = accept(sources(emptied), policy);
+  assert.equal(first.target?.document, text({ "a.example": "add:2", "quay.io": "add:1" }));
+  assert.deepEqual(first.problems.original, []);
 });
 
 test("treats an unreadable original as unknown, not absent: its last accepted entries stay, and a removal continues", () => {

@@ -2,9 +2,9 @@
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
 import { canonical } from "#pullsecret/merge/canonical.ts";
-import { namespace, sourceIds } from "#contract/names.ts";
+import { namespace, secretType, sourceIds } from "#contract/names.ts";
 import { parse, type Accepted } from "#pullsecret/document/parse.ts";
-import { judgeSecret, partsOf } from "#pullsecret/document/secret.ts";
+import { isEmptied, judgeSecret, partsOf } from "#pullsecret/document/secret.ts";
 import type { Problem } from "#pullsecret/problems/problems.ts";
 import type { Role } from "#pullsecret/problems/findings.ts";
 import { finding, listOf } from "./problems.ts";
@@ -82,9 +82,10 @@ function readOriginal({ id, secret, lookup }: OriginalInput, remembered: Remembe
   const before = lastGood(remembered, id, "original");
   if (lookup === "unknown")
     return fallBack(before, false, finding("originalUnknown", "original", secret));
-  // A vanished original removes nothing from the nodes, because the deletion is usually an
+  // A vanished or emptied original removes nothing from the nodes, because this is usually an
   // accident.
-  if (lookup === "absent")
+  const hadEntries = (before?.entries?.entries ?? []).length > 0;
+  if (lookup === "absent" || (hadEntries && isEmptied({ ...partsOf(lookup), type: secretType })))
     return fallBack(before, false, finding("originalMissing", "original", secret));
   return read(lookup, id, "original", before, true);
 }

@@ -104,10 +104,7 @@ export function verdictOf(
       resourceVersion: typeof lookup === "object" ? lookup.metadata?.resourceVersion : undefined,
       accepted: statusOf[reason],
       reason,
-      message:
-        lookup === "kept" && problems.length === 0
-          ? awaited(input.until)
-          : messageOf(problems, inForce),
+      message: lookup === "kept" ? awaited(problems, input.until) : messageOf(problems, inForce),
       problems,
     },
   ];
@@ -138,9 +135,10 @@ export const keptAfterDeletion =
   "deleted, or without entries: its entries stay, because spec.withdrawal.onDelete is Keep; " +
   "create it again, or set Withdraw to remove them";
 
-function awaited(until: Date | undefined): string {
+function awaited(problems: readonly Problem[], until: Date | undefined): string {
   if (until === undefined) return keptAfterDeletion;
   const at = until.toISOString();
+  if (problems.length > 0) return `${messageOf(problems, true)}; they are removed at ${at}`;
   return `deleted, or without entries: its entries will be removed at ${at}, unless it is created again`;
 }
 

@@ -359,6 +359,15 @@ for (const [what, text] of [
     assert.equal(entries.get(good)?.answer, "Accepted");
   });
 
+test("keeps no connection to a proxy that never answers", async (t) => {
+  await using proxy = await talk("");
+  process.env["https_proxy"] = `http://${proxy.host}`;
+  t.after(() => delete process.env["https_proxy"]);
+  await logIn("registry.example", 0.2);
+  const [socket] = proxy.sockets;
+  if (socket !== undefined) await once(socket, "close", { signal: AbortSignal.timeout(5000) });
+});
+
 test("looks up no host after the time limit", async (t) => {
   const lookup = t.mock.method(dns, "lookup", () => {});
   const entries = Array.from({ length: 100 }, (_, at) => ({

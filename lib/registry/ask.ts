@@ -11,7 +11,7 @@ import {
   type Try,
   type Verdict,
 } from "./question.ts";
-import { send, Unreachable, type RegistryAnswer } from "./send.ts";
+import { send, Unreachable, type Limit, type RegistryAnswer } from "./send.ts";
 
 /** The time limit in seconds for all questions together. */
 export const limitSeconds = 10;
@@ -34,37 +34,35 @@ export async function askAll(
   seconds = limitSeconds,
 ): Promise<ReadonlyMap<Question, Answers>> {
   const answers = new Map<Question, Answers>();
-  const signal = AbortSignal.timeout(seconds * 1000);
+  const milliseconds = seconds * 1000;
+  const signal = AbortSignal.timeout(milliseconds);
   const end = new Promise<Verdict>((resolve) => {
     signal.addEventListener("abort", () => resolve(late));
   });
   const open = questions.values();
   async function work(): Promise<void> {
-    for (const question of open) answers.set(question, await ask(question, signal, end));
+    for (const question of open)
+      answers.set(question, await ask(question, { signal, milliseconds }, end));
   }
   await Promise.all(Array.from({ length: together }, work));
   return answers;
 }
 
 /** Makes the tries in order, until one is accepted. */
-async function ask(
-  question: Question,
-  signal: AbortSignal,
-  end: Promise<Verdict>,
-): Promise<Answers> {
+async function ask(question: Question, limit: Limit, end: Promise<Verdict>): Promise<Answers> {
   const verdicts: Verdict[] = [];
   for (const attempt of question.tries) {
     // Even a request whose signal has been aborted looks the host up, which blocks a thread.
-    const verdict = signal.aborted
+    const verdict = limit.signal.aborted
       ? late
-      : await Promise.race([end, judge({ ...question, ...attempt, signal })]);
+      : await Promise.race([end, judge({ ...question, ...attempt, limit })]);
     verdicts.push(verdict);
     if (verdict.answer === "Accepted") break;
   }
   return verdicts;
 }
 
-type Attempt = Pick<Question, "host" | "pull"> & Try & Readonly<{ signal: AbortSignal }>;
+type Attempt = Pick<Question, "host" | "pull"> & Try & Readonly<{ limit: Limit }>;
 
 async function judge(attempt: Attempt): Promise<Verdict> {
   const { host, pull, credential, isNamed, isPlain } = attempt;
@@ -87,9 +85,9 @@ async function judge(attempt: Attempt): Promise<Verdict> {
 }
 
 async function handshake(attempt: Attempt, url: URL): Promise<Verdict> {
-  const { pull, credential, signal } = attempt;
+  const { pull, credential, limit } = attempt;
   const method = pull === undefined ? "GET" : "HEAD";
-  const first = await send({ method, url, signal });
+  const first = await send({ method, url, limit });
   if (first.status === 200)
     return pull === undefined
       ? cannotAsk("requires no credential")
@@ -102,24 +100,24 @@ async function handshake(attempt: Attempt, url: URL): Promise<Verdict> {
   if (!challenges.some(({ scheme }) => scheme === "basic"))
     throw new Unreachable("asks neither for Basic nor for Bearer");
   const authorization = `Basic ${credential.encode()}`;
-  return verdictOf(await send({ method, url, authorization, signal }), "the registry");
+  return verdictOf(await send({ method, url, authorization, limit }), "the registry");
 }
 
 async function byToken(attempt: Attempt, url: URL, challenge: Challenge): Promise<Verdict> {
-  const { pull, credential, signal } = attempt;
+  const { pull, credential, limit } = attempt;
   const service = tokenService(url, challenge, pull?.path);
   if (typeof service === "string") throw new Unreachable(service);
   const granted = await send({
     method: "GET",
     url: service,
     authorization: `Basic ${credential.encode()}`,
-    signal,
+    limit,
   });
   if (granted.status !== 200) return verdictOf(granted, "its token service");
   const token = tokenIn(granted.body);
   if (token === undefined) throw new Unreachable("its token service gives no token");
   const method = pull === undefined ? "GET" : "HEAD";
-  const answer = await send({ method, url, authorization: `Bearer ${token}`, signal });
+  const answer = await send({ method, url, authorization: `Bearer ${token}`, limit });
   return verdictOf(answer, "the registry, with a token,");
 }
 

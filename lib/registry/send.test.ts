@@ -28,7 +28,8 @@ for (const [code, why] of reasons)
 test("sends nothing over plain HTTP to a link-local address, in any notation", async () => {
   for (const host of ["169.254.169.254", "[::ffff:a9fe:a9fe]", "[fe80::1]"]) {
     const url = new URL(`http://${host}/v2/`);
-    const sent = send({ method: "GET", url, signal: AbortSignal.timeout(5000) });
+    const limit = { signal: AbortSignal.timeout(5000), milliseconds: 5000 };
+    const sent = send({ method: "GET", url, limit });
     await assert.rejects(sent, /has a link-local address/);
   }
 });

@@ -11,12 +11,15 @@ export type RegistryAnswer = Readonly<{
   body: string;
 }>;
 
+/** `milliseconds`: ends a connection to a proxy that does not answer, which ignores the signal. */
+export type Limit = Readonly<{ signal: AbortSignal; milliseconds: number }>;
+
 type Request = Readonly<{
   method: "GET" | "HEAD";
   url: URL;
   /** The Authorization header. */
   authorization?: string;
-  signal: AbortSignal;
+  limit: Limit;
 }>;
 
 /**
@@ -68,7 +71,8 @@ export async function send(request: Request): Promise<RegistryAnswer> {
   throw new Unreachable("redirects again and again");
 }
 
-async function sendOnce({ method, url, authorization, signal }: Request) {
+async function sendOnce({ method, url, authorization, limit }: Request) {
+  const { signal, milliseconds: timeout } = limit;
   const isSecure = url.protocol === "https:";
   const connection = { proxyEnv: process.env, blockList: linkLocal };
   // Firewalls of some registries answer 403 to a request without a user agent.
@@ -83,7 +87,7 @@ async function sendOnce({ method, url, authorization, signal }: Request) {
     const { Agent, request } = await (isSecure ? import("node:https") : import("node:http"));
     const agent = new Agent(connection);
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
-      request(url, { method, headers, agent, signal })
+      request(url, { method, headers, agent, signal, timeout })
         .on("response", resolve)
         .on("error", reject)
         // After an answer 101, this is the only event.

@@ -118,6 +118,16 @@ const table: readonly (readonly [string, Partial<StatusFacts>, string])[] = [
     "False Halted - S False",
   ],
   [
+    "halted, and newer content waits for its time",
+    {
+      ...trouble("halted"),
+      stage: rollout(
+        rollingOut("halted", { halt: { by: "failed", count: 1 }, pending: "interval" }),
+      ),
+    },
+    "False RollingOutLater R - False",
+  ],
+  [
     "halted while enough nodes have it",
     {
       ...trouble("halted"),

@@ -200,8 +200,10 @@ function ofRollout(facts: StatusFacts): Summary | undefined {
   const { progress } = facts.stage;
   const { view, revision } = progress;
   if (view === undefined) return undefined;
-  // A rollout that nodes wait for does not continue, even if most nodes have the content.
-  const held = stalledBy("halted", "unguarded")(facts);
+  // A rollout that nodes wait for does not continue, even if most nodes have the content. Newer
+  // content that waits only for its time ends the halt.
+  const isTimed = view.pending === "interval" || view.pending === "flapping";
+  const held = stalledBy(...(isTimed ? [] : ["halted" as const]), "unguarded")(facts);
   if (held !== undefined) return held;
   if (isOut(progress))
     return view.desired === 0

@@ -84,6 +84,17 @@ test("asks before it removes a registry, and writes nothing without an agreement
   assert.match(asked[0] ?? "", /^Remove 1 registry \(b\.io\) from every node of fake\?$/);
 });
 
+test("asks before it replaces a refused document, because it cannot tell what is removed", async () => {
+  const broken = { ...pullSecret({}), data: { ".dockerconfigjson": btoa("junk") } };
+  const cluster = clusterWith(broken);
+  const input = documentOf({ "a.io": "u:p" });
+  assert.deepEqual([(await apply(cluster, input)).code, cluster.writes.length], [2, 0]);
+  const { code, out, err } = await apply(cluster, input, "--yes", "--wait=false");
+  assert.equal(code, 0);
+  assert.match(err, /^additional-pull-secret: its present document is refused, so every registry /);
+  assert.match(out, /^ {2}added {2}a\.io\n/);
+});
+
 const manifest = (fields: object): string =>
   JSON.stringify({
     apiVersion: "v1",
@@ -151,8 +162,8 @@ const refused: readonly (readonly [
 for (const [what, live, input, expectedCode, said] of refused)
   test(`refuses ${what}, and writes nothing`, async () => {
     const cluster = clusterWith(live);
-    const { code, err } = await apply(cluster, input);
-    assert.deepEqual([code, cluster.writes], [expectedCode, []], err);
+    const { code, out, err } = await apply(cluster, input);
+    assert.deepEqual([code, out, cluster.writes], [expectedCode, "", []], err);
     assert.match(err, said);
   });
 

@@ -20,7 +20,7 @@ import {
   protectionOf,
   refusedFor,
 } from "../document/verdict.ts";
-import { writeDocument } from "../document/write.ts";
+import { refuseUnwritable, writeDocument } from "../document/write.ts";
 import { agree, yesFlag } from "../terminal/confirm.ts";
 import { command } from "../terminal/command.ts";
 import { Refused, type ExitCode, type ScreenIo } from "../terminal/io.ts";
@@ -50,12 +50,12 @@ export const apply = command(
     more:
       "The file is a pull secret, or the manifest of the source's Secret, of which only the document\n" +
       "is used. Refuses it as check and the controller do, before anything is written. Shows which\n" +
-      "registries are added, changed and removed, and asks before it removes any. Then it writes\n" +
-      "the Secret by server-side apply, under the field manager kubectl-pull-secret, and only if no\n" +
-      "other client has changed it in the meantime. If a tool such as Argo CD or External Secrets\n" +
-      "declares the document, nothing is written without --force-conflicts. At last it waits, as\n" +
-      "wait does. The exit code is 1 if the new document will not be served, and 3 if the time is\n" +
-      "over.",
+      "registries are added, changed and removed. Asks before it removes any, or replaces a refused\n" +
+      "document. Then it writes the Secret by server-side apply, under the field manager\n" +
+      "kubectl-pull-secret, and only if no other client has changed it in the meantime. If a tool\n" +
+      "such as Argo CD or External Secrets declares the document, nothing is written without\n" +
+      "--force-conflicts. At last it waits, as wait does. The exit code is 1 if the new document\n" +
+      "will not be served, and 3 if the time is over.",
     flags: {
       file: { read: path, required: true, short: "f", what: "the pull secret, or its manifest" },
       ...replacementFlags,
@@ -114,16 +114,17 @@ export async function replaceDocument(
     const judged = judgeSecret({ ...partsOf(live), document }, name);
     if (!judged.ok) throw refusedFor(judged.problems);
   }
-  const before = live && judgeSecret(partsOf(live), name);
-  if (before?.ok === false)
-    io.err(`${secret}: its present document is refused, so every registry counts as added`);
-  const difference = differenceOf(before?.ok === true ? before.entries : [], entries);
   const { "dry-run": dry, "force-conflicts": overTools, yes } = how;
   const isUnchanged = live !== undefined && isEqual(partsOf(live).document, document);
-  const { removed } = difference;
+  if (!isUnchanged) refuseUnwritable({ secret, live, overTools });
+  const before = live && judgeSecret(partsOf(live), name);
+  const isRefused = before?.ok === false;
+  if (isRefused)
+    io.err(`${secret}: its present document is refused, so every registry counts as added`);
+  const difference = differenceOf(before?.ok === true ? before.entries : [], entries);
   for (const line of linesOf(difference)) io.out(`${line}\n`);
-  if (!isUnchanged && dry === "none" && (question !== undefined || removed.length > 0))
-    await agree(yes, question ?? removalQuestion(removed, cluster), io);
+  const ask = question ?? questionOf(difference, isRefused, secret, cluster);
+  if (!isUnchanged && dry === "none" && ask !== undefined) await agree(yes, ask, io);
   const written =
     isUnchanged || dry === "client"
       ? live
@@ -145,7 +146,18 @@ export async function replaceDocument(
 /** Maximum number of registries to name in the question. */
 const mostNamed = 5;
 
-function removalQuestion(removed: readonly string[], { identity }: Cluster): string {
+/**
+ * The question before registries leave the nodes; undefined if none do. `isRefused`: we cannot tell,
+ * because what is in force is not the Secret's present document.
+ */
+function questionOf(
+  { removed }: Difference,
+  isRefused: boolean,
+  secret: string,
+  { identity }: Cluster,
+): string | undefined {
+  if (isRefused) return `Replace what is in force of ${secret} on every node of ${identity}?`;
+  if (removed.length === 0) return undefined;
   const count = `${removed.length} ${removed.length === 1 ? "registry" : "registries"}`;
   const more = removed.length > mostNamed ? ", …" : "";
   const names = `${removed.slice(0, mostNamed).join(", ")}${more}`;

@@ -20,21 +20,12 @@ export type DocumentWrite = Readonly<{
 
 /**
  * Writes the document by server-side apply, and returns the Secret. Fails with 409 if the Secret
- * was changed, created or deleted since it was read. Throws Refused and writes nothing if the
- * Secret is immutable or being deleted, or if another tool declares the content. Takes the field
- * over from people, who wrote it with kubectl.
+ * was changed, created or deleted since it was read. Throws Refused as `refuseUnwritable` does.
+ * Takes the field over from people, who wrote it with kubectl.
  */
-export async function writeDocument(
-  cluster: Cluster,
-  { secret, live, document, overTools = false, dryRun = false }: DocumentWrite,
-): Promise<V1Secret> {
-  if (live?.immutable === true)
-    throw new Refused(
-      `${secret}: is immutable; nothing is written: delete it, then write all its credentials again`,
-    );
-  if (live?.metadata?.deletionTimestamp !== undefined)
-    throw new Refused(`${secret}: is being deleted; nothing is written: try again when it is gone`);
-  if (!overTools) refuseDeclared(secret, live);
+export async function writeDocument(cluster: Cluster, write: DocumentWrite): Promise<V1Secret> {
+  refuseUnwritable(write);
+  const { secret, live, document, dryRun = false } = write;
   const { uid, resourceVersion = newborn } = live?.metadata ?? {};
   const body = {
     apiVersion: "v1",
@@ -45,6 +36,23 @@ export async function writeDocument(
   };
   // With force, we take over fields that people wrote. Fields of tools are refused above.
   return await cluster.apply(secretPath(secret), body, { manager, force: true, dryRun });
+}
+
+/**
+ * Throws Refused if the Secret is immutable or being deleted, or if a tool declares the document.
+ */
+export function refuseUnwritable({
+  secret,
+  live,
+  overTools = false,
+}: Pick<DocumentWrite, "secret" | "live" | "overTools">): void {
+  if (live?.immutable === true)
+    throw new Refused(
+      `${secret}: is immutable; nothing is written: delete it, then write all its credentials again`,
+    );
+  if (live?.metadata?.deletionTimestamp !== undefined)
+    throw new Refused(`${secret}: is being deleted; nothing is written: try again when it is gone`);
+  if (!overTools) refuseDeclared(secret, live);
 }
 
 /** Field manager of `kubectl apply --server-side`. */

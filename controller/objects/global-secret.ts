@@ -2,6 +2,7 @@
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
 import { randomBytes } from "node:crypto";
+import { readSources } from "#pullsecret/merge/canonical.ts";
 import { digestOf, saltLength } from "#pullsecret/merge/digest.ts";
 import { nextFormer, type Value } from "#pullsecret/merge/former.ts";
 import { imagesOf } from "#pullsecret/registry/key.ts";
@@ -57,14 +58,8 @@ export function contentDigest({
 }
 
 /** Registry → id of its source. Empty if the text is malformed. */
-export function suppliersIn({ sources }: Pick<Numbered, "sources">): Record<string, string> {
-  const none = Object.create(null) as Record<string, string>;
-  try {
-    return Object.assign(none, JSON.parse(sources) as object);
-  } catch {
-    return none;
-  }
-}
+export const suppliersIn = ({ sources }: Pick<Numbered, "sources">): Record<string, string> =>
+  readSources(sources);
 
 export const newSalt = (): Buffer => randomBytes(saltLength);
 

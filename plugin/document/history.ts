@@ -17,7 +17,7 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { owned } from "#kube/client/paths.ts";
 import { parse, type Entry } from "#pullsecret/document/parse.ts";
 import { isEmptied, judgeSecret, partsOf } from "#pullsecret/document/secret.ts";
-import { canonical } from "#pullsecret/merge/canonical.ts";
+import { canonical, readSources } from "#pullsecret/merge/canonical.ts";
 import { imagesOf } from "#pullsecret/registry/key.ts";
 import { secretPath, type SourceSecret } from "../cluster/object.ts";
 import { differenceOf } from "./difference.ts";
@@ -128,7 +128,7 @@ function servedIn(
   accepted: readonly Entry[] = [],
 ): Revision | undefined {
   const revision = textOf(global, servedKeys.revision);
-  const suppliers = suppliersIn(textOf(global, servedKeys.sources));
+  const suppliers = readSources(textOf(global, servedKeys.sources));
   const content = Buffer.from(textOf(global, servedKeys.document));
   const parsed = parse(content, { name: id, role: "original" });
   const isAccepted = ({ registry, credential }: Entry) =>
@@ -137,20 +137,11 @@ function servedIn(
         imagesOf(entry.registry) === imagesOf(registry) && entry.credential.equals(credential),
     );
   const entries = (parsed.ok ? parsed.entries : []).filter(
-    (entry) => suppliers.get(entry.registry) === id || isAccepted(entry),
+    (entry) => suppliers[entry.registry] === id || isAccepted(entry),
   );
   if (entries.length === 0) return undefined;
   const document = Buffer.from(canonical({ entries, rest: {} }));
   return { state: "served", time: timeOf(revision), document, entries };
-}
-
-/** Registry → id of its source. Empty if the text is malformed. */
-function suppliersIn(sources: string): ReadonlyMap<string, unknown> {
-  try {
-    return new Map(Object.entries(JSON.parse(sources) as object));
-  } catch {
-    return new Map();
-  }
 }
 
 const textOf = (secret: V1Secret | undefined, key: string): string =>

@@ -38,6 +38,16 @@ export function sourcesOf(
   return sources;
 }
 
+/** Reads what `sourcesOf` wrote. Has no prototype. Empty if the text is malformed. */
+export function readSources(text: string): Record<string, string> {
+  const none = Object.create(null) as Record<string, string>;
+  try {
+    return Object.assign(none, JSON.parse(text) as object);
+  } catch {
+    return none;
+  }
+}
+
 function write(value: Json): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   if (isList(value)) return `[${value.map(write).join(",")}]`;

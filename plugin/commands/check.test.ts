@@ -123,6 +123,24 @@ test("refuses a Secret of another type in the cluster, as the controller does", 
   assert.match(err, /^GPS301 additional-pull-secret: type: type is Opaque; set type: /);
 });
 
+test("refuses data that the API server cannot decode", async () => {
+  const good = '{"auths":{"quay.io":{"auth":"dTpw"}}}';
+  const io = { documents: async (text: string) => [JSON.parse(text) as unknown] };
+  for (const [data, code] of [
+    [btoa(good), 0],
+    [btoa(good).replaceAll(/.{10}/g, "$&\r\n"), 0],
+    [`${btoa(good)}%`, 2],
+    [good, 2],
+  ] as const) {
+    const type = "kubernetes.io/dockerconfigjson";
+    const secret = { kind: "Secret", type, data: { ".dockerconfigjson": data } };
+    const ran = await call(["check", "-f", "-"], { input: JSON.stringify(secret), io });
+    assert.equal(ran.code, code, ran.err);
+    assert.match(ran.err, code === 0 ? /^$/ : /is not base64, so the API server refuses it/);
+    assert.ok(!ran.err.includes("dTpw"));
+  }
+});
+
 test("if input is piped, but no file is given, warns that it does not read standard input", async () => {
   const fake = cluster({ "quay.io": "u:p" });
   const piped = await call(["check"], { cluster: fake, io: { piped: true } });

@@ -135,7 +135,7 @@ function secretOf(manifest: Manifest, file: string): FileSecret[] {
   if (kind === "Secret") {
     // stringData overwrites data.
     const [plain, encoded] = [textIn(stringData?.[key]), textIn(data?.[key])];
-    const bytes = encoded === undefined ? undefined : Buffer.from(encoded, "base64");
+    const bytes = encoded === undefined ? undefined : decoded(encoded, found.label);
     const content = plain === undefined ? { document: bytes, isTemplate: false } : filled(plain);
     return [{ ...found, type: typeOf(manifest.type), ...content }];
   }
@@ -146,6 +146,17 @@ function secretOf(manifest: Manifest, file: string): FileSecret[] {
   const name = textIn(target?.name) ?? place.name;
   const type = typeOf(target?.template?.type);
   return [{ ...found, ...filled(template), name, type, isTemplate: true }];
+}
+
+/** The bytes of a field of `data`. Throws Misuse if the API server would not decode it. */
+function decoded(text: string, label: string): Buffer {
+  const bytes = Buffer.from(text, "base64");
+  if (bytes.toString("base64") !== text.replaceAll(/[\r\n]/g, ""))
+    throw new Misuse(
+      `${label}: data["${secretKeys.document}"]: is not base64, so the API server refuses it; put ` +
+        "a text under stringData",
+    );
+  return bytes;
 }
 
 /** The API server, and External Secrets, make a Secret without a type Opaque. */

@@ -3,6 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { V1ObjectMeta, V1Pod } from "@kubernetes/client-node";
 import { namespace } from "#contract/names.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
+import { releaseOf } from "#kube/client/declared-by.ts";
 import { fieldManager } from "#kube/client/ownership.ts";
 import { collections, globalPullSecretPath, owned } from "#kube/client/paths.ts";
 import { Refused, type ScreenIo } from "../terminal/io.ts";
@@ -36,10 +37,6 @@ export async function refuseOfHelm(cluster: Cluster): Promise<void> {
       `helm uninstall ${release} -n ${where}, which also cleans the nodes`,
   );
 }
-
-/** The Helm release that created the object. */
-export const releaseOf = (metadata: V1ObjectMeta | undefined): string | undefined =>
-  metadata?.annotations?.["meta.helm.sh/release-name"];
 
 async function isThere(cluster: Cluster, path: string): Promise<boolean> {
   return (await read(cluster, path)) !== undefined;

@@ -78,6 +78,10 @@ export const isAppliedByKubectl = (metadata: V1ObjectMeta | undefined): boolean 
     ({ manager, operation }) => manager === "kubectl" && operation === "Apply",
   );
 
+/** The Helm release that created the object. */
+export const releaseOf = (metadata: V1ObjectMeta | undefined): string | undefined =>
+  metadata?.annotations?.["meta.helm.sh/release-name"];
+
 function exceeds(fields: Fields, value: unknown): boolean {
   return Object.entries(fields ?? {}).some(([step, below]) => {
     // In managed fields, `.` stands for the object itself, not for a field of the object.

@@ -368,6 +368,18 @@ test("keeps no connection to a proxy that never answers", async (t) => {
   if (socket !== undefined) await once(socket, "close", { signal: AbortSignal.timeout(5000) });
 });
 
+test("answers about the other registries beside one that hangs with many credentials", async () => {
+  await using hanging = await serve(() => {});
+  await using registry = await serve(asksFor("Basic"));
+  const slow = Array.from({ length: 100 }, (_, at) => ({
+    registry: `${hanging.host}/team-${at}`,
+    credential: new Credential(`user-${at}`, "x"),
+  }));
+  const good = { registry: registry.host, credential };
+  const { entries } = await verify([...slow, good], [], 0.5);
+  assert.equal(entries.get(good)?.answer, "Accepted");
+});
+
 test("looks up no host after the time limit", async (t) => {
   const lookup = t.mock.method(dns, "lookup", () => {});
   const entries = Array.from({ length: 100 }, (_, at) => ({

@@ -39,13 +39,24 @@ export async function askAll(
   const end = new Promise<Verdict>((resolve) => {
     signal.addEventListener("abort", () => resolve(late));
   });
-  const open = questions.values();
+  const open = byTurns(questions).values();
   async function work(): Promise<void> {
     for (const question of open)
       answers.set(question, await ask(question, { signal, milliseconds }, end));
   }
   await Promise.all(Array.from({ length: together }, work));
   return answers;
+}
+
+/** One question of each host, then the next of each, so that a host that hangs delays no other. */
+function byTurns(questions: readonly Question[]): readonly Question[] {
+  const counts = new Map<string, number>();
+  const turns = questions.map((question) => {
+    const turn = counts.get(question.host) ?? 0;
+    counts.set(question.host, turn + 1);
+    return { question, turn };
+  });
+  return turns.toSorted((a, b) => a.turn - b.turn).map(({ question }) => question);
 }
 
 /** Makes the tries in order, until one is accepted. */

@@ -22,9 +22,9 @@ type Asking = Readonly<{ verification: VerificationPolicy; verifier: Verifier }>
 
 /**
  * The sources whose present document must not be used now: with mode Refuse, those with a new
- * credential that is denied, or about which no answer has come yet, even if another source overrides
- * it and could leave later. A credential that was accepted before is never new, and a removed entry
- * asks for nothing, so neither is held up.
+ * credential that is denied, or about which no answer has come yet, even if another source
+ * overrides it and could leave later. A credential that was accepted before is never new, and a
+ * removed entry asks for nothing, so neither is held up.
  */
 export function withheldOf(sources: Sources, merge: MergePolicy, asking: Asking): Withheld {
   const withheld = new Map<string, readonly Problem[]>();

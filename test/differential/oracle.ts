@@ -51,13 +51,13 @@ const module = dirname(here);
  * Builds an oracle program, once for each version of its source and of the pinned modules (half a
  * minute). Returns the program's path.
  */
-export async function build(name: "oracle" | "provider" | "kubeadm"): Promise<string> {
+export async function build(name: "oracle" | "provider" | "kubeadm" | "cel"): Promise<string> {
   const sources = ["go.mod", "go.sum", `differential/${name}/main.go`].map((file) =>
     readFileSync(join(module, file), "utf8"),
   );
   const path = join(cacheRoot, "oracle", keyOf(...sources, "quick"));
   return await once(path, async (draft) => {
-    process.stderr.write("building the kubelet's credential code as an oracle (half a minute)\n");
+    process.stderr.write("building an oracle from Kubernetes' own code (half a minute)\n");
     await goBuild(module, draft, `./differential/${name}`);
   });
 }

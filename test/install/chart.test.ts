@@ -22,7 +22,7 @@ import { linesOf } from "../plugin/shown-lines.ts";
 import { run } from "../cluster/run.ts";
 import { helm as program } from "./go-tools.ts";
 import { chart, helm } from "./helm.ts";
-import { byName, charted, kustomized, nameOf } from "./kustomize.ts";
+import { byName, charted, inRole, kustomized, nameOf } from "./kustomize.ts";
 
 type Rule = Readonly<{ resources: readonly string[]; verbs: readonly string[] }>;
 
@@ -120,12 +120,6 @@ test("drops the right to read the controller's own pod when flags.agentImage is 
     assert.ok(all.includes("get"));
   }
 });
-
-const inRole = (role: Role): readonly string[] => [
-  `--set=role=${role}`,
-  `--namespace=${role === "Hosted" ? "clusters-guest" : "kube-system"}`,
-  ...(role === "SyncTenant" ? ["--set=syncTenant.managementNamespace=tenant-a"] : []),
-];
 
 const monitoringOn = "--set=monitoring.enabled=true";
 

@@ -5,6 +5,7 @@ import { join, relative } from "node:path";
 import { buildParts } from "../cluster/kit/parts.ts";
 import { run } from "../cluster/run.ts";
 import { manifests, objectsOf, type KubeObject } from "#tools/install/yaml.ts";
+import type { Role } from "#tools/install/values-schema.ts";
 import { chart, helm } from "./helm.ts";
 
 type Overlay = Readonly<{
@@ -42,6 +43,13 @@ export async function charted(...args: readonly string[]): Promise<KubeObject[]>
   const required = ["-n", "kube-system", "--set=image.repository=global-pull-secret"];
   return objectsOf(await helm(tmpdir(), "template", "gps", chart, ...required, ...args));
 }
+
+/** The arguments of `helm template` for a role, in a namespace that the role needs. */
+export const inRole = (role: Role): readonly string[] => [
+  `--set=role=${role}`,
+  `--namespace=${role === "Hosted" ? "clusters-guest" : "kube-system"}`,
+  ...(role === "SyncTenant" ? ["--set=syncTenant.managementNamespace=tenant-a"] : []),
+];
 
 /** The objects that these values add to the chart's default objects. */
 export async function addedBy(...values: readonly string[]): Promise<KubeObject[]> {

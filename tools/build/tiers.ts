@@ -38,6 +38,7 @@ export const clusterFiles: readonly string[] = [
   "test/faults/input.test.ts",
   "test/faults/reboot.test.ts",
   "test/install/rendered.test.ts",
+  "test/differential/cel.test.ts",
 ];
 
 /** The files of `test:cluster` that `test:all` runs too, at every point of their matrices. */

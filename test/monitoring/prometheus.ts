@@ -1,4 +1,4 @@
-/** Unpacks Debian's Prometheus and promtool into the cache, and starts Prometheus. */
+/** Unpacks Prometheus and promtool of Debian or Ubuntu into the cache, and starts Prometheus. */
 import { mkdirSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,12 +7,12 @@ import { startProgram } from "../cluster/program.ts";
 import { progress, run } from "../cluster/run.ts";
 import { freePort } from "../free-port.ts";
 
-/** Path of a program of Debian's package prometheus. apt checks the package's signature. */
+/** Path of a program of the package prometheus. apt checks the package's signature. */
 export async function program(name: "prometheus" | "promtool"): Promise<string> {
   const folder = await once(
     join(cacheRoot, "prometheus", keyOf(process.arch)),
     async (draft: string) => {
-      progress("downloading Debian's prometheus");
+      progress("downloading the package prometheus");
       mkdirSync(draft);
       const download = () => run(["apt-get", "download", "prometheus"], { cwd: draft });
       // The download fails if apt's package lists are absent or old.

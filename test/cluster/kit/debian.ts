@@ -1,10 +1,12 @@
-/** Installs the Debian packages that the tests need on this machine. */
+/** Installs the packages that the tests need on this machine, which runs Debian or Ubuntu. */
 import { existsSync } from "node:fs";
 import { run, progress, runSync } from "../run.ts";
 
-/** Program → its package. The package counts as installed if the program exists. */
+/** File → its package. The package counts as installed if the file exists. */
 const needed: Readonly<Record<string, string>> = {
   "/usr/sbin/debootstrap": "debootstrap", // makes a node's root file system
+  // With these keys debootstrap checks Debian's signature. Ubuntu does not install them by itself.
+  "/usr/share/keyrings/debian-archive-keyring.gpg": "debian-archive-keyring",
   "/usr/bin/systemd-nspawn": "systemd-container", // boots a node
   "/usr/bin/buildah": "buildah", // builds our image
   "/usr/bin/strace": "strace", // injects faults
@@ -20,8 +22,8 @@ const needed: Readonly<Record<string, string>> = {
 export async function installPackages(): Promise<void> {
   if (process.getuid?.() !== 0)
     throw new Error("the real cluster needs root: run the same command as root");
-  const missing = Object.entries(needed).flatMap(([program, name]) =>
-    existsSync(program) ? [] : [name],
+  const missing = Object.entries(needed).flatMap(([file, name]) =>
+    existsSync(file) ? [] : [name],
   );
   if (runSync(["ip", "-V"]) === undefined) missing.push("iproute2");
   if (runSync(["go", "version"]) === undefined) {
@@ -32,7 +34,9 @@ export async function installPackages(): Promise<void> {
   if (missing.length === 0) return;
   const install = `apt-get install --yes --no-install-recommends ${missing.join(" ")}`;
   if (!existsSync("/usr/bin/apt-get")) {
-    throw new Error(`missing on this machine: ${missing.join(", ")}; on Debian: ${install}`);
+    throw new Error(
+      `missing on this machine: ${missing.join(", ")}; on Debian or Ubuntu: ${install}`,
+    );
   }
   progress(`installing ${missing.join(", ")}`);
   const env = { ...(process.env as Record<string, string>), DEBIAN_FRONTEND: "noninteractive" };
@@ -48,25 +52,21 @@ export async function installPackages(): Promise<void> {
   });
 }
 
-/** The mirror of this machine's Debian packages, from apt's configuration. */
-export async function debianMirror(): Promise<string> {
-  const mirror =
-    (await configuredMirror()) ?? (await run(["apt-get", "update", "-qq"]).then(configuredMirror));
-  if (mirror !== undefined) return mirror;
-  throw new Error(
-    "apt knows no Debian mirror: name one in /etc/apt/sources.list.d and run apt-get update",
+/**
+ * The mirror of the nodes' Debian: the one that DEBIAN_MIRROR names, else the one in apt's
+ * configuration. Undefined if apt knows none, as on Ubuntu; debootstrap then uses its own mirror.
+ */
+export async function debianMirror(): Promise<string | undefined> {
+  const listed = ["apt-get", "indextargets", "--format", "$(REPO_URI) $(LABEL) $(COMPONENT)"];
+  const configured = async () => mirrorIn(await run(listed));
+  return (
+    process.env["DEBIAN_MIRROR"] ||
+    (await configured()) ||
+    // Before the first update, apt has no index files to list.
+    (await run(["apt-get", "update", "-qq"]).then(configured))
   );
 }
 
-/**
- * Returns undefined until the first `apt-get update`, because apt then has no index files to list.
- */
-async function configuredMirror(): Promise<string | undefined> {
-  const targets = await run([
-    "apt-get",
-    "indextargets",
-    "--format",
-    "$(REPO_URI) $(LABEL) $(COMPONENT)",
-  ]);
-  return /^(https?:\S+) Debian main$/m.exec(targets)?.[1];
-}
+/** The first mirror of Debian itself in apt's list of index files. */
+export const mirrorIn = (targets: string): string | undefined =>
+  /^(https?:\S+) Debian main$/m.exec(targets)?.[1];

@@ -4,7 +4,7 @@
  * A node gets /etc and /var of its own (a few MB, copied quickly). The nodes share /usr read-only,
  * because Kubernetes and our programs write nothing to /usr.
  */
-import { cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { cacheRoot, keyOf, once } from "../cache.ts";
 import { debianMirror } from "./debian.ts";
@@ -42,16 +42,28 @@ const unwantedTimers = [
   "fstrim.timer",
 ];
 
-/** Returns the directory of the Debian. Takes about a minute if it must be made first. */
+/**
+ * Returns the directory of the Debian, which has the newest packages of its mirror. The packages of
+ * one date come from a snapshot that DEBIAN_MIRROR names. Takes about a minute if it must be made.
+ */
 export async function makeRootFileSystem(): Promise<string> {
-  const key = keyOf(suite, ...packages, ...unwanted, ...unwantedTimers, process.arch);
+  const named = process.env["DEBIAN_MIRROR"] ?? "";
+  const key = keyOf(suite, ...packages, ...unwanted, ...unwantedTimers, process.arch, named);
   return await once(join(cacheRoot, `debian-${key}`), async (draft) => {
     const mirror = await debianMirror();
-    progress("making the nodes' root file system with debootstrap");
-    const flags = ["--variant=minbase", `--include=${packages.join(",")}`];
+    const source = mirror ?? "debootstrap's own mirror";
+    progress(`making the nodes' root file system with debootstrap, from ${source}`);
+    const flags = ["--variant=minbase", "--force-check-gpg", `--include=${packages.join(",")}`];
     // Because of these namespaces, debootstrap leaves no processes and no mounts when it is killed.
     const alone = ["unshare", "--mount", "--pid", "--fork", "--kill-child"];
-    await run([...alone, "debootstrap", ...flags, suite, draft, mirror]);
+    const from = mirror === undefined ? [] : [mirror];
+    const debootstrap = [...alone, "debootstrap", ...flags, suite, draft, ...from];
+    await run(debootstrap).catch((error: unknown) => {
+      const advice = "set DEBIAN_MIRROR to the URL of a Debian mirror that this machine can reach";
+      throw new Error(`no Debian for the nodes from ${source}: ${advice}`, { cause: error });
+    });
+    const version = readFileSync(join(draft, "etc/debian_version"), "utf8").trim();
+    progress(`the nodes run Debian ${version}`);
     for (const path of [
       "var/cache/apt",
       "var/lib/apt/lists",

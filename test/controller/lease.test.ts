@@ -112,11 +112,11 @@ test("lets only the holder of the Lease write, while the other controller is Rea
   assert.equal(await plane.leader(on), holder);
 });
 
-test("lets the other controller publish with its own flags within 20 s after the leader is killed", async () => {
+test("lets the other controller publish with its own flags within 40 s after the leader is killed", async () => {
   const [leading] = await pair();
   await leading.kill();
   const seconds = await secondsUntilServed("two", theirs("two"), 20_000);
-  // The test allows twice the promised 20 s, because other test files run at the same time. With a
+  // Twice as long as on an idle machine, because other test files run at the same time. With a
   // Lease of one minute the test would fail.
   assert.ok(seconds < 40, `${seconds.toFixed(1)} s after the kill`);
   await plane.untilRolledOut(on, (await plane.published(on))?.revision ?? 0);

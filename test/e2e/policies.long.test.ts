@@ -7,7 +7,7 @@ import { agentOn, allAtOnce, auths, kubelets } from "./nodes.ts";
 import { podOn, pullRefused, stateOf, untilState } from "./pods.ts";
 import * as product from "./product.ts";
 
-test("runs a private image in mode Reread once the kubelet has read its file again, within 5 minutes plus a back-off", async (t) => {
+test("in mode Reread, runs a refused private image without a kubelet restart, and is Ready only after 305 s", async (t) => {
   await using cluster = await startCluster({ nodes: 1 });
   const [node] = cluster.nodes;
   assert.ok(node);

@@ -129,7 +129,7 @@ test("removes a cluster even if a FleetSecret still lists it after half a minute
   assert.ok(!cluster.objects.has(profilePath("east")));
 });
 
-test("if the caller is not allowed to list FleetSecrets, waits 5 seconds and warns", async (t) => {
+test("if the caller is not allowed to list FleetSecrets, waits a few seconds and warns", async (t) => {
   let now = 0;
   t.mock.method(performance, "now", () => (now += 4000));
   const { cluster, seen } = listedFor(0);

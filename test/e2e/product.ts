@@ -75,8 +75,10 @@ export async function installProduct(
 }
 
 /** A pull secret's document with one entry, whose key is this path below the private registry. */
-export function documentOf({ registry }: Cluster, place: string): string {
-  return JSON.stringify({ auths: { [`${registry.host}/${place}`]: registry.auth("additional") } });
+export function documentOf({ registry }: Cluster, ...places: string[]): string {
+  const auth = registry.auth("additional");
+  const entries = places.map((place) => [`${registry.host}/${place}`, auth] as const);
+  return JSON.stringify({ auths: Object.fromEntries(entries) });
 }
 
 export async function writeAdditional(cluster: Cluster, document: string): Promise<void> {

@@ -129,7 +129,7 @@ longTest(
     for (const node of cluster.nodes) await node.breakKubelet(unit);
     const before = await kubelets(cluster);
     const files = cluster.nodes.map((node) => node.readFile("config.json")?.toString());
-    await product.writeAdditional(cluster, product.documentOf(cluster, "bad"));
+    await product.writeAdditional(cluster, product.documentOf(cluster, "five", "bad"));
     const event = await product.untilEvent(cluster, "RolloutHalted", /failed on 1 node/);
     assert.match(event.message, /correct the Secret/);
     const failed = cluster.nodes.findIndex(({ name }) => event.message.includes(`(${name})`));

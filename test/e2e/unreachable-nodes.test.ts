@@ -60,7 +60,7 @@ test("H4: serves cordoned, tainted and networkless nodes one by one while anothe
     timeout: 180_000,
   });
   // `forgotten` is not among these 4 nodes, because its Node object was deleted.
-  assert.match(event.message, new RegExp(`is on 3 of 4 nodes .*not served yet: ${dead.name}$`));
+  assert.match(event.message, new RegExp(`is on 3 of 4 nodes .*without it: ${dead.name}$`));
   for (const node of [host, tainted, without]) assert.ok(has(node, "second"), node.name);
   for (const node of [dead, forgotten]) assert.ok(has(node, "first"), node.name);
 

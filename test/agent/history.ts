@@ -339,12 +339,16 @@ export class History {
     node.say(`ordered ${revision}`);
   }
 
-  /** Whatever the phase: what was removed is in no file some seconds later. */
+  /**
+   * Whatever the phase: what was removed is in no file some seconds later. If another program
+   * restores it again and again, the agent repairs the file at most once a minute.
+   */
   async #checkGone(): Promise<void> {
     const { node } = this;
     node.isFull = false;
     node.kill = 0;
     await node.run(6000);
+    if (node.last?.code === "GPS225") await node.run(60_000);
     this.#notice();
     for (const word of node.gone.keys()) {
       const answered = [...node.answered.values()];

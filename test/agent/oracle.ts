@@ -151,6 +151,8 @@ export class Oracle {
     const ours = this.#ours();
     if (ours.length === 0) return;
     const [key] = this.#random.pick(ours);
+    // The agent cannot know whether a value that it has not seen was deleted, or theirs under it.
+    if (!this.isSeen && auths(this.file).has(key)) return;
     this.#onNode((words) => words.delete(key));
     this.#node.say(`others delete our ${key}`);
   }
@@ -261,11 +263,18 @@ export class Oracle {
     node.say("somebody damages the file");
   }
 
-  /** An entry of the original is in force. It cannot be told from an entry of the others. */
+  /**
+   * An entry of the original is in force, or hides one of the others. It cannot be told from an
+   * entry of the others.
+   */
   get hasOriginal(): boolean {
     const before = auths(this.file);
     const others = [...auths(this.#node.config)].filter(([, word]) => !isOurs(word));
-    return others.some(([key, word]) => before.get(key) !== word);
+    const isHiding = (images: string) =>
+      [...before.keys()].some(
+        (key) => imagesOf(key) === images && !others.some(([other]) => other === key),
+      );
+    return others.some(([key, word]) => before.get(key) !== word || isHiding(imagesOf(key)));
   }
 
   /**

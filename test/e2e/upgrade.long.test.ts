@@ -10,16 +10,7 @@ import { stays, until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import { buildImage } from "../cluster/kit/image.ts";
 import type { Node } from "../cluster/node.ts";
-import { leader } from "./leader.ts";
-import {
-  agentLog,
-  agentOn,
-  allAtOnce,
-  auths,
-  fileMark,
-  kubelets,
-  type AgentPodObject,
-} from "./nodes.ts";
+import { agentLog, agentOn, allAtOnce, auths, fileMark, kubelets } from "./nodes.ts";
 import * as product from "./product.ts";
 
 let cluster: Cluster;
@@ -63,24 +54,14 @@ test("H19: restarts no kubelet and writes no file when the agents get another te
   assert.deepEqual(await state(), before);
 });
 
-test("replaces the controller but no agent when only the image's tag changes, because agents run the image's digest", async () => {
-  const { uid, name } = (await agentOn(cluster, node)).metadata;
+test("H19: restarts no kubelet and writes no file when the controller and its agents get another image", async () => {
+  const before = await state();
+  const { uid } = (await agentOn(cluster, node)).metadata;
   const image = await buildImage(cluster, { tag: "next" });
   await cluster.kubectl("set", "image", ...deployment, `controller=${image}`);
-  const imageOf = async (pod: string) =>
-    (await cluster.get<AgentPodObject>("pod", pod, "-n", names.namespace))?.spec.containers[0]
-      ?.image;
-  await until(
-    "the new controller writes",
-    async () => (await imageOf((await leader(cluster)).name)) === image,
-    { timeout: 60_000 },
-  );
-  await stays(
-    "the agent stays",
-    async () => (await agentOn(cluster, node)).metadata.uid === uid,
-    5000,
-  );
-  assert.match((await imageOf(name)) ?? "", /@sha256:/);
+  await untilReplaced(uid);
+  assert.equal((await agentOn(cluster, node)).spec.containers[0]?.image, image);
+  assert.deepEqual(await state(), before);
 });
 
 /**

@@ -89,9 +89,10 @@ async function skipRereadWaits(signal: AbortSignal): Promise<void> {
 
 /**
  * Writes a new password, changes the mode when only one node has this password, and waits until all
- * nodes have the password in the new mode.
+ * nodes have the password in the new mode. Returns how many nodes did not have the password when
+ * the content was published for the new mode.
  */
-async function changeInMidRollout(from: DeliveryMode, to: DeliveryMode): Promise<void> {
+async function changeInMidRollout(from: DeliveryMode, to: DeliveryMode): Promise<number> {
   const additional = randomBytes(18).toString("base64url");
   await cluster.registry.setUsers({ ...cluster.registry.users, additional });
   const { auth } = cluster.registry.auth("additional");
@@ -116,16 +117,19 @@ async function changeInMidRollout(from: DeliveryMode, to: DeliveryMode): Promise
     await until(
       "the content is published in the new mode",
       async () => (await publishedMode()) === to,
+      { every: 20 },
     );
+    const lacking = cluster.nodes.length - has(from);
     await product.rolledOut(cluster);
     over.abort();
     await hurried;
     assert.equal(has(to), cluster.nodes.length);
+    assert.deepEqual([...without], [], "a node had the credential in neither transport");
+    return lacking;
   } finally {
     clearInterval(watch);
     over.abort();
   }
-  assert.deepEqual([...without], [], "a node had the credential in neither transport");
 }
 
 let tags = 0;
@@ -150,12 +154,12 @@ test("restarts at most one kubelet when the mode changes from Restart to Credent
 
 test("when the mode changes from CredentialProvider to Restart, restarts the kubelets that lack the password, and empties the providers' answers", async () => {
   const before = await kubelets(cluster);
-  await changeInMidRollout("CredentialProvider", "Restart");
+  const lacking = await changeInMidRollout("CredentialProvider", "Restart");
   await arePulled();
   for (const node of cluster.nodes) assert.equal(transportsOf(node).answer, undefined);
   const now = await kubelets(cluster);
   const restarted = now.filter((kubelet, at) => kubelet !== before[at]);
-  assert.equal(restarted.length, cluster.nodes.length - 1);
+  assert.equal(restarted.length, lacking);
 });
 
 test("restarts at most one kubelet when the mode changes from Restart to Reread", async () => {

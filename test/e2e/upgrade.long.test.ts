@@ -58,7 +58,7 @@ test("H19: restarts no kubelet and writes no file when the controller and its ag
   const before = await state();
   const { uid } = (await agentOn(cluster, node)).metadata;
   const image = await buildImage(cluster, { tag: "next" });
-  await cluster.kubectl("set", "image", ...deployment, `controller=${image}`);
+  await product.installProduct(cluster, { image, settings: allAtOnce });
   await untilReplaced(uid);
   assert.equal((await agentOn(cluster, node)).spec.containers[0]?.image, image);
   assert.deepEqual(await state(), before);

@@ -268,7 +268,7 @@ test("moves an unreadable or too large journal aside, and waits until the kubele
   };
   const harms: readonly (readonly [why: string, harm: (journal: string) => void])[] = [
     ["not JSON", (journal) => truncateSync(journal, 100)],
-    ["more than 32 MiB", (journal) => truncateSync(journal, 33 * 1024 * 1024)],
+    ["more than 8 MiB", (journal) => truncateSync(journal, 9 * 1024 * 1024)],
     ["not a regular file", replace((journal) => execFileSync("mkfifo", [journal]))],
     ["not a regular file", replace((journal) => symlinkSync("/dev/zero", journal))],
     ["not a regular file", replace((journal) => mkdirSync(journal))],

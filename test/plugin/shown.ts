@@ -74,8 +74,9 @@ export function shownTests({ on }: PluginRig): void {
       assert.ok(!reported.includes(password), line);
     }
     await controller.stop();
-    // The pages' last command has withdrawn the pull secret, therefore no controller is needed
-    // here.
+    // The pages' last commands have withdrawn the pull secret, therefore no controller is needed
+    // here, and have deleted a CRD.
+    await cluster.kubectl("apply", "-k", "manifests/crds");
     await cluster.kubectl("delete", "gps", "cluster");
     await cluster.kubectl("delete", "pod", "web-0", "-n", "team-a");
     await cluster.kubectl("delete", "secret,role,rolebinding", ...here);

@@ -147,8 +147,8 @@ export async function replaceDocument(
 const mostNamed = 5;
 
 /**
- * The question before registries leave the nodes; undefined if none do. `isRefused`: we cannot tell,
- * because what is in force is not the Secret's present document.
+ * The question before registries leave the nodes; undefined if none do. `isRefused`: we cannot
+ * tell, because what is in force is not the Secret's present document.
  */
 function questionOf(
   { removed }: Difference,

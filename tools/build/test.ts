@@ -48,8 +48,8 @@ const choices = ["SEED", "EVERY_POINT", "PATIENCE", "SOAK_MINUTES", "DIFFERENTIA
 
 /**
  * Tests get these variables, by which programs find their files, the network with its certificates,
- * and the packages that they build from. With SUDO_UID git trusts a checkout whose owner called sudo.
- * All other variables would make tests depend on the shell.
+ * and the packages that they build from. With SUDO_UID git trusts a checkout whose owner called
+ * sudo. All other variables would make tests depend on the shell.
  */
 const passedOn =
   /^(?:PATH|HOME|USER|LOGNAME|SUDO_UID|SHELL|TERM|CI|XDG_\w+|KUBEBUILDER_ASSETS|DEBIAN_MIRROR|npm_config_\w+|(?:all|https?|no)_proxy|SSL_CERT_(?:FILE|DIR)|NODE_EXTRA_CA_CERTS|CURL_CA_BUNDLE|GIT_SSL_CAINFO|GO(?:PATH|ROOT|CACHE|MODCACHE|TOOLCHAIN|PROXY|PRIVATE|NOPROXY|SUMDB|NOSUMDB|INSECURE|AUTH))$/i;

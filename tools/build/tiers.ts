@@ -17,8 +17,8 @@ export const commandOf: Readonly<Record<Tier, string>> = {
 
 /**
  * The files of `test:cluster`: every promise of the core; one walk-through each for fleets, tenants
- * and joined clusters; every delivery mode; the faults that users meet; what keeps an account to its
- * rights; the chart.
+ * and joined clusters; every delivery mode; the faults that users meet; what keeps an account to
+ * its rights; the chart.
  */
 export const clusterFiles: readonly string[] = [
   "test/e2e/two-clusters.test.ts",

@@ -24,31 +24,26 @@ const clientOf = ({ cluster }: OneCluster): Api => {
   });
 };
 
-type Before = (method: "create" | "replace" | "remove", path: string) => Promise<void> | void;
+const writes = ["create", "apply", "patch", "replace", "remove"] as const;
+type Write = (typeof writes)[number];
+type Before = (method: Write, path: string) => Promise<void> | void;
 type Wrapped = Readonly<{ before?: Before; after?: Before }>;
 
 /** A client that calls `before` and `after` at each write. */
 function disturbed(api: Api, { before, after }: Wrapped): Api {
-  return {
-    ...api,
-    async create<T>(path: string, body: object) {
-      await before?.("create", path);
-      const created = await api.create<T>(path, body);
-      await after?.("create", path);
-      return created;
-    },
-    async replace<T>(path: string, body: object) {
-      await before?.("replace", path);
-      const replaced = await api.replace<T>(path, body);
-      await after?.("replace", path);
-      return replaced;
-    },
-    async remove(path, ...how) {
-      await before?.("remove", path);
-      await api.remove(path, ...how);
-      await after?.("remove", path);
-    },
-  };
+  const wrapped = writes.map((method) => {
+    const write = api[method] as (path: string, ...rest: unknown[]) => Promise<unknown>;
+    return [
+      method,
+      async (path: string, ...rest: unknown[]) => {
+        await before?.(method, path);
+        const answer = await write(path, ...rest);
+        await after?.(method, path);
+        return answer;
+      },
+    ] as const;
+  });
+  return { ...api, ...(Object.fromEntries(wrapped) as Pick<Api, Write>) };
 }
 
 /**
@@ -175,7 +170,7 @@ export function killTests(rig: () => Rig): void {
     const contend: Before = async (method, path) => {
       const at = path.replace(/\/status$/, "");
       const times = met.get(at) ?? 0;
-      if (method !== "replace" || times >= 3) return;
+      if (method === "create" || method === "remove" || times >= 3) return;
       met.set(at, times + 1);
       const cluster = at.includes("/tenant-a/") ? contender : home;
       const kind = at.includes("/syncsecrets/") ? "SyncSecret" : "Secret";

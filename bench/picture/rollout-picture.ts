@@ -84,17 +84,19 @@ async function stepsOf(
   const seconds = (at: number) => (at - begun) / 1000;
   return await Promise.all(
     testbed.nodes.map(async ({ node, healthz }) => {
-      const seen = testbed.nodePullSecrets.seen.filter(
-        ({ at, object: { metadata, spec } }) =>
-          at >= begun && metadata.name === node.name && spec.revision === revision,
+      const { nodePullSecrets } = testbed;
+      const isAsked = ({ object: { metadata, spec } }: (typeof nodePullSecrets.seen)[number]) =>
+        metadata.name === node.name && spec.revision === revision;
+      const order = await nodePullSecrets.first(`${node.name} is asked`, isAsked, begun);
+      // The controller can see the last report before our watch does.
+      const report = await nodePullSecrets.first(
+        `${node.name} has proved revision ${revision}`,
+        (seen) => {
+          const { spec, status } = seen.object;
+          return isAsked(seen) && status?.attempt === spec.attempt && status.result === "Proved";
+        },
+        begun,
       );
-      const [order] = seen;
-      const report = seen.find(
-        ({ object: { spec, status } }) =>
-          status?.attempt === spec.attempt && status.result === "Proved",
-      );
-      if (order === undefined || report === undefined)
-        throw new Error(`${node.name} did not prove revision ${revision}`);
       const log = (await logOf(testbed, node.name)).filter(({ time }) => Date.parse(time) >= begun);
       const back = await healthz.backAfter(begun);
       const time = (fits: (line: LogLine) => boolean) => Date.parse(log.find(fits)?.time ?? "");

@@ -4,7 +4,7 @@
 import type { V1Pod, V1Secret } from "@kubernetes/client-node";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
-import { secretKeys } from "#contract/names.ts";
+import { namespace, secretKeys, stateSecretName } from "#contract/names.ts";
 import { until } from "#test/cluster/await.ts";
 import type { Testbed } from "./testbed.ts";
 import { putAdditional } from "./objects.ts";
@@ -38,6 +38,21 @@ export async function calm(): Promise<void> {
   await sleep(4000 + 1000 * ((calms * 0.618034) % 1));
 }
 
+/**
+ * Forgets the last publications. After six of them the controller would publish once in ten minutes
+ * only, as it does for sources that change for ever.
+ */
+async function forgetPublications(api: Testbed["api"]): Promise<void> {
+  const path = `/api/v1/namespaces/${namespace}/secrets/${stateSecretName}`;
+  const secret = await api.get<V1Secret>(path);
+  const rollout = secret?.data?.["rollout"];
+  if (rollout === undefined) return;
+  const state = JSON.parse(Buffer.from(rollout, "base64").toString()) as object;
+  const text = JSON.stringify({ ...state, bucketUntil: 0 });
+  const data = { ...secret?.data, rollout: Buffer.from(text).toString("base64") };
+  await api.replace(path, { ...secret, data });
+}
+
 /** Writes a document (at `begun`), and waits until it is in force (at `at`). Milliseconds. */
 export async function putAndWait(
   testbed: Pick<Testbed, "api" | "global" | "object">,
@@ -46,6 +61,7 @@ export async function putAndWait(
 ): Promise<Readonly<{ begun: number; revision: number; at: number }>> {
   const current = testbed.global.current();
   const before = current === undefined ? 0 : publishedIn(current);
+  await forgetPublications(testbed.api);
   const begun = Date.now();
   await putAdditional(testbed.api, document);
   const published = await testbed.global.first(

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";
+import { ownerLabels } from "#kube/client/ownership.ts";
 import { owned } from "#kube/client/paths.ts";
 import { additionalPath, call, FakeCluster, pullSecret } from "../fake.fixture.ts";
 import { conditionsOf, inForce, object, source } from "../object.fixture.ts";
@@ -21,6 +22,7 @@ type Kept = Readonly<{
 }>;
 
 const seconds = Date.parse("2026-11-29T10:00:00Z") / 1000;
+const metadata = { labels: ownerLabels };
 const written = [{ manager: "kubectl-create", time: "2026-11-29T11:00:00Z" }];
 
 function clusterOf({ present, accepted, served }: Kept): FakeCluster {
@@ -29,7 +31,10 @@ function clusterOf({ present, accepted, served }: Kept): FakeCluster {
   const data = typeof present === "string" ? { ".dockerconfigjson": btoa(present) } : live.data;
   if (present !== undefined) cluster.objects.set(additionalPath, { ...live, data });
   if (accepted !== undefined)
-    cluster.objects.set(owned.state, { data: { "source.additional": dataOf(accepted) } });
+    cluster.objects.set(owned.state, {
+      metadata,
+      data: { "source.additional": dataOf(accepted) },
+    });
   const pairs = Object.entries(served ?? {});
   const slot = {
     "served..dockerconfigjson": dataOf(
@@ -42,6 +47,7 @@ function clusterOf({ present, accepted, served }: Kept): FakeCluster {
   const servedRevision = served === undefined ? seconds : seconds - 3600;
   const revisions = { revision: btoa(`${seconds}`), "served.revision": btoa(`${servedRevision}`) };
   cluster.objects.set(owned.global, {
+    metadata,
     data: { ...revisions, ...(served !== undefined && slot) },
   });
   cluster.change(object({ status: { sources: [source("812")], conditions: inForce } }));
@@ -97,6 +103,18 @@ for (const [what, kept, lines] of listings)
     assert.match(head, /^ {2}STATE +TIME +REGISTRIES +DIFFERENCE$/);
     assert.deepEqual([code, rows.map((row) => row.trim().replaceAll(/ +/g, " "))], [0, lines]);
   });
+
+test("`undo` puts back nothing from Secrets that someone else created under our names", async () => {
+  const served = { "b.io": ["u:p", "additional"] } as const;
+  const cluster = clusterOf({ present: { "a.io": "u:p" }, accepted: { "evil.io": "u:p" }, served });
+  for (const path of [owned.state, owned.global]) {
+    const secret = cluster.objects.get(path) as V1Secret;
+    cluster.objects.set(path, { ...secret, metadata: { labels: { team: "web" } } });
+  }
+  const { code, err } = await call(["undo", "--yes", "--wait=false"], { cluster });
+  assert.equal(code, 1);
+  assert.match(err, /no earlier document is kept/);
+});
 
 test("`history -o json` has a stable shape, and no credential", async () => {
   const cluster = clusterOf({ present: { "a.io": "u:s3cret" }, accepted: { "b.io": "u:p" } });

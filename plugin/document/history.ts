@@ -14,6 +14,7 @@ import {
   stateSourcePrefix,
 } from "#contract/names.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
+import { isOurs } from "#kube/client/ownership.ts";
 import { owned } from "#kube/client/paths.ts";
 import { parse, type Entry } from "#pullsecret/document/parse.ts";
 import { isEmptied, judgeSecret, partsOf } from "#pullsecret/document/secret.ts";
@@ -46,11 +47,13 @@ export async function historyOf(
   object: GlobalPullSecret | undefined,
   source: SourceSecret,
 ): Promise<History> {
-  const [live, state, global] = await Promise.all(
+  const [live, ...kept] = await Promise.all(
     [secretPath(source.secret), owned.state, owned.global].map((path) =>
       cluster.get<V1Secret>(path),
     ),
   );
+  // The controller uses no Secret that someone else created under one of our names.
+  const [state, global] = kept.map((secret) => (isOurs(secret?.metadata) ? secret : undefined));
   const id = source.source === additionalSecretName ? sourceIds.additional : source.source;
   const accepted = acceptedIn(state, global, id);
   const served = servedIn(global, id, accepted?.entries);

@@ -56,7 +56,10 @@ export function replaceTests({ on, plugin }: PluginRig): void {
 
   test("undo creates a deleted Secret again from the controller's state", async () => {
     await wipe(on());
-    await secretOf("global-pull-secret-state", "source.additional", first, "Opaque");
+    const state = "global-pull-secret-state";
+    await secretOf(state, "source.additional", first, "Opaque");
+    const label = "app.kubernetes.io/managed-by=global-pull-secret";
+    await on().cluster.kubectl("label", "secret", state, "-n", "kube-system", label);
     const listed = await plugin("history");
     assert.match(listed.out, /\n {2}deleted +- +0 +-a\.io -b\.io\n {2}\w+ +- +2 +-\n$/, listed.err);
     const undone = await plugin("undo --yes --wait=false");

@@ -5,11 +5,11 @@
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
 import { secretKeys, secretType } from "#contract/names.ts";
-import { partsOf, type SourceSecret } from "#pullsecret/document/secret.ts";
+import { partsOf, type SecretParts } from "#pullsecret/document/secret.ts";
 import { Misuse, type FileIo } from "../terminal/io.ts";
 
 /** A pull secret in a file. A bare document counts as a Secret of the right type. */
-export type FileSecret = SourceSecret &
+export type FileSecret = SecretParts &
   Readonly<{
     /** Names the file, and the object in it. */
     label: string;

@@ -8,7 +8,7 @@ import { helpOf } from "#contract/help.ts";
 import { additionalSecretName, namespace as kubeSystem, sourceIds } from "#contract/names.ts";
 import { expiryOf } from "#pullsecret/document/expiry.ts";
 import type { Entry } from "#pullsecret/document/parse.ts";
-import { judgeSecret, type SourceSecret } from "#pullsecret/document/secret.ts";
+import { judgeSecret, type SecretParts } from "#pullsecret/document/secret.ts";
 import { joinSources } from "#pullsecret/merge/join.ts";
 import { findProtected } from "#pullsecret/merge/protect.ts";
 import { formatPath } from "#pullsecret/problems/keypath.ts";
@@ -45,7 +45,7 @@ export function protectionOf(object: GlobalPullSecret | undefined): Protection {
  * original here, and it might contain the same entry.
  */
 function examine(
-  secret: SourceSecret,
+  secret: SecretParts,
   { protect, hasOriginal }: Protection,
   name: string = role,
 ): Examined {
@@ -132,7 +132,7 @@ type Good = Readonly<{
  * The result of `examine`, and a warning of each expired credential. Throws Refused with every
  * reason if the controller would not accept the Secret.
  */
-export function verdictOn(secret: SourceSecret, protection: Protection, name?: string): Good {
+export function verdictOn(secret: SecretParts, protection: Protection, name?: string): Good {
   const examined = examine(secret, protection, name);
   const { entries, problems, warnings } = examined;
   if (problems.length > 0) throw refusedFor(problems);

@@ -11,7 +11,7 @@ import { problem, type Problem } from "../problems/problems.ts";
 import { parse, type Parsed } from "./parse.ts";
 
 /** The parts of a source's Secret that are judged. */
-export type SourceSecret = Readonly<{
+export type SecretParts = Readonly<{
   type: string | undefined;
   /** The bytes under `.dockerconfigjson`. Undefined if the Secret does not have this key. */
   document: Uint8Array | undefined;
@@ -20,7 +20,7 @@ export type SourceSecret = Readonly<{
 /** The parts of a Secret as the API server returns it. */
 export function partsOf(
   secret: Readonly<{ type?: string; data?: Readonly<Record<string, string>> }>,
-): SourceSecret {
+): SecretParts {
   const value = secret.data?.[secretKeys.document];
   return {
     type: secret.type,
@@ -45,7 +45,7 @@ const { problem: secretProblem } = messagesOf(secretProblems);
  * type is not read. The type of an original does not matter, because the original belongs to
  * another product.
  */
-export function judgeSecret({ type, document }: SourceSecret, source: NamedSource): Parsed {
+export function judgeSecret({ type, document }: SecretParts, source: NamedSource): Parsed {
   if (source.role === "additional" && type !== secretType)
     return refused(secretProblem("wrongType", source.name, "type", type ?? "missing"));
   if (document === undefined)
@@ -72,7 +72,7 @@ const refused = (...problems: readonly Problem[]): Parsed => ({
 });
 
 /** True if the Secret has a valid document without entries. It counts as deleted. */
-export function isEmptied({ type, document }: SourceSecret): boolean {
+export function isEmptied({ type, document }: SecretParts): boolean {
   const auths = document && authsIn(document);
   return type === secretType && auths !== undefined && Object.keys(auths).length === 0;
 }

@@ -1,16 +1,18 @@
-/** Runs `npm run demo` as a new user does. The demo's claims are the assertions. */
+/** Runs the demo on real nodes as a new user does. The demo's claims are the assertions. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { run } from "../cluster/run.ts";
-import { script } from "./script.ts";
+import { lines } from "./script.ts";
 
 const program = fileURLToPath(new URL("main.ts", import.meta.url));
 
 test("prints the demo's whole script, and every claim is true", async () => {
   // Reads stdout and stderr as one stream, in the order in which a terminal shows them.
-  const reported = await run(["bash", "-c", 'exec "$0" "$1" 2>&1', process.execPath, program]);
+  const shell = ["bash", "-c", 'exec "$0" "$1" --cluster 2>&1'];
+  const reported = await run([...shell, process.execPath, program]);
+  assert.match(reported, /^This takes about \d+ minutes /);
   assert.match(reported, /^Every claim was checked and holds\.$/m);
-  const [files, cluster] = [reported.indexOf(script.files.text), reported.search(/^\[ *\d+ s\] /m)];
+  const [files, cluster] = [reported.indexOf(lines.files.text), reported.search(/^\[ *\d+ s\] /m)];
   assert.ok(files > 0 && (cluster < 0 || files < cluster), reported.slice(0, 2000));
 });

@@ -4,28 +4,31 @@
  */
 import { performance } from "node:perf_hooks";
 import type { WriteStream } from "node:tty";
-import { script, type KeyOf } from "./script.ts";
+import { lines, type KeyOf } from "./script.ts";
 
 /** Thrown when a claim does not hold. Its message is the claim and the actual state. */
 export class ClaimFailed extends Error {}
+
+type Key = keyof typeof lines;
 
 export class Narrator {
   readonly #out: WriteStream | NodeJS.WritableStream;
   readonly #live: boolean;
   readonly #start = performance.now();
-  readonly #script = Object.keys(script).values();
+  readonly #script: Iterator<Key>;
   #step = 0;
   #liveLine = "";
   /** The lines of the script, as they were printed. */
   readonly reported: string[] = [];
 
   /**
-   * Writes to `out`. On a terminal the narrator redraws the live line. Elsewhere it prints each
-   * change of this line as a new line.
+   * Writes these lines to `out`. On a terminal the narrator redraws the live line. Elsewhere it
+   * prints each change of this line as a new line.
    */
-  constructor(out: NodeJS.WriteStream) {
+  constructor(out: WriteStream | NodeJS.WritableStream, script: readonly Key[]) {
+    this.#script = script.values();
     this.#out = out;
-    this.#live = out.isTTY;
+    this.#live = "isTTY" in out && out.isTTY;
   }
 
   step(key: KeyOf<"step">): void {
@@ -66,10 +69,10 @@ export class Narrator {
   }
 
   /** Returns the script's next line. Throws if the next line has another key. */
-  #next(key: keyof typeof script): string {
+  #next(key: Key): string {
     const { value } = this.#script.next();
     if (value !== key) throw new Error(`script.ts has "${value}" here, not "${key}"`);
-    return script[key].text;
+    return lines[key].text;
   }
 
   #print(text: string, gap = ""): string {

@@ -1,16 +1,19 @@
 /**
- * The demo's lines, in their order. The narrator refuses another order. A unit test checks that
- * README.md shows these lines. The run replaces each `{name}` by a value.
+ * The demos' lines, and their order in each demo. The narrator refuses another order. A unit test
+ * checks that README.md shows these lines. The run replaces each `{name}` by a value.
  */
 const step = (text: string) => ({ kind: "step", text }) as const;
 const claim = (text: string) => ({ kind: "claim", text }) as const;
 
-export const script = {
+export const lines = {
   files: step("Without a cluster: refuse a bad file, merge two files, explain an image"),
   keyPath: claim("the refusal names the key path, and no credential"),
-  merged: claim("the merged document has the entries of both files"),
   explained: claim("the kubelet tries the more specific entry first"),
   nodes: step("Start two nodes, each with its own systemd, kubelet, containerd and runc"),
+  scripted: step(
+    "Start a scripted API server, and two nodes: a directory and a scripted systemd each",
+  ),
+  controller: step("Start the controller"),
   install: step(
     "Install the controller: kubectl apply -k manifests, with --delivery-modes=Restart,CredentialProvider",
   ),
@@ -19,6 +22,8 @@ export const script = {
   refused: claim("{image} cannot be pulled: both pods are in ImagePullBackOff"),
   created: step("The administrator creates kube-system/additional-pull-secret"),
   running: claim("both pods run, {seconds} s after the Secret was created"),
+  delivered: claim("both nodes have the credential, {seconds} s after the Secret was created"),
+  oneByOne: claim("the second kubelet was restarted after the first one had proved healthy"),
   seen: step("What an administrator sees"),
   neighbour: claim("the entry of another program is still in node1's file"),
   changed: step("The registry's password is rotated, and the Secret with it"),
@@ -31,6 +36,7 @@ export const script = {
   lastGood: claim("the last good credentials stay in force"),
   joins: step("A third node joins"),
   joined: claim("a pod with a private image runs there, {seconds} s after the node was started"),
+  joinedToo: claim("it has the credential, {seconds} s after it joined"),
   broken: step("An edit that keeps every kubelet from starting"),
   rolledBack: claim(
     "after three failed starts {node} has its previous file again, and its kubelet runs",
@@ -50,11 +56,36 @@ export const script = {
   sameKubelets: claim("no kubelet was restarted"),
 };
 
-type Key = keyof typeof script;
+type Key = keyof typeof lines;
+
+/** Lines that only one of the demos shows. Both show the others. */
+const only: Readonly<Record<"scripted" | "cluster", ReadonlySet<Key>>> = {
+  scripted: new Set(["scripted", "controller", "delivered", "oneByOne", "joinedToo"]),
+  cluster: new Set([
+    ...([
+      "nodes",
+      "install",
+      "pods",
+      "refused",
+      "running",
+      "seen",
+      "wrongPassword",
+      "denied",
+    ] as const),
+    ...(["joined", "prepared", "rotated", "nextPull", "sameKubelets"] as const),
+  ]),
+};
+
+const without = (others: ReadonlySet<Key>): readonly Key[] =>
+  (Object.keys(lines) as Key[]).filter((key) => !others.has(key));
+
+/** The keys of each demo's lines, in their order. */
+export const scripts = { scripted: without(only.cluster), cluster: without(only.scripted) };
+
 type Kind = "step" | "claim";
 
 export type KeyOf<Wanted extends Kind> = {
-  [One in Key]: (typeof script)[One]["kind"] extends Wanted ? One : never;
+  [One in Key]: (typeof lines)[One]["kind"] extends Wanted ? One : never;
 }[Key];
 
 /** Matches the transcript in README.md, with the marks of its beginning and its end. */

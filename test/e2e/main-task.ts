@@ -1,6 +1,6 @@
 /**
  * The steps of the product's main task on a real cluster, from the installation to the removal.
- * `npm run demo` plays them and prints what they return; promise.test.ts asserts it.
+ * `npm run demo -- --cluster` plays them and prints what they return; promise.test.ts asserts it.
  */
 import { randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";

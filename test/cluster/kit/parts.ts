@@ -2,7 +2,7 @@
  * The Go programs of a real cluster, in the versions that the tool directives of test/go.mod pin. A
  * program is copied if this machine has the pinned version. If not, it is compiled once.
  */
-import { copyFileSync, mkdirSync, readFileSync, renameSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync } from "node:fs";
 import { basename, delimiter, join } from "node:path";
 import { cacheRoot, keyOf, once } from "../cache.ts";
 import { progress, run, runSync } from "../run.ts";
@@ -76,18 +76,30 @@ export type Parts = Readonly<{
   path: (program: string) => string;
 }>;
 
+/** The folder of the programs, and what it depends on. */
+function placeOf(speed: Speed) {
+  const goMod = readFileSync(join(moduleDirectory, "go.mod"), "utf8");
+  const goSum = readFileSync(join(moduleDirectory, "go.sum"), "utf8");
+  const flags = buildFlags(linkerFlags(goMod), speed);
+  const key = keyOf(goMod, goSum, flags.join(" "), process.arch);
+  return { directory: join(cacheRoot, key, "programs"), goMod, flags };
+}
+
+/** The part of the compiler's work that is still to do: from 0 to 1. */
+export function workAhead(speed: Speed = "quick"): number {
+  const { directory, goMod } = placeOf(speed);
+  if (existsSync(directory)) return 0;
+  const names = Object.keys(findable);
+  return names.filter((name) => findProgram(name, goMod) === undefined).length / names.length;
+}
+
 /**
  * Copies all programs, or compiles them in one call of the compiler, with progress on stderr. After
  * an interruption the next run continues from Go's cache. Takes no time once everything exists.
  */
 export async function buildParts(speed: Speed = "quick"): Promise<Parts> {
-  const goMod = readFileSync(join(moduleDirectory, "go.mod"), "utf8");
-  const goSum = readFileSync(join(moduleDirectory, "go.sum"), "utf8");
-  const flags = buildFlags(linkerFlags(goMod), speed);
-  const key = keyOf(goMod, goSum, flags.join(" "), process.arch);
-  const directory = await once(join(cacheRoot, key, "programs"), (draft) =>
-    fill(draft, goMod, flags),
-  );
+  const { directory: place, goMod, flags } = placeOf(speed);
+  const directory = await once(place, (draft) => fill(draft, goMod, flags));
   return { directory, path: (program) => join(directory, program) };
 }
 

@@ -41,6 +41,35 @@ export function withProbation(seconds: number, flags: readonly string[]): readon
     : [`--probation=${seconds}s`, ...flags];
 }
 
+/** The agent's API server, the directory with its token, and the name of its node. */
+type Connected = Readonly<{ host: string; port: number; credentials: string; name?: string }>;
+
+/** Starts the agent's bundle on the node's directories, as the DaemonSet starts it. */
+export async function launchAgent(
+  node: NodeDirectory,
+  { host, port, credentials, name = "node1" }: Connected,
+  options: Omit<AgentOptions, "revision" | "digest">,
+): Promise<ChildProcess> {
+  const [command = "", ...args] = [
+    ...(options.under ?? []),
+    ...withoutCapabilities,
+    process.execPath,
+    ...nodeFlags(node, credentials),
+    ...(options.nodeFlags ?? []),
+    options.program ?? (await agentBundle()),
+    `--secret-directory=${node.secret}`,
+    `--kubelet-directory=${node.kubelet}`,
+    `--systemd-directory=${node.systemd}`,
+    `--credentials-directory=${credentials}`,
+    `--mountinfo=${node.mountinfo}`,
+    `--healthz-port=${options.healthzPort}`,
+    ...withProbation(1, options.flags ?? node.flags),
+  ];
+  const address = { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: `${port}` };
+  const env = { ...process.env, ...environment, ...address, NODE_NAME: name, POD_UID: podUid };
+  return spawn(command, args, { env, stdio: ["ignore", "pipe", "pipe"] });
+}
+
 export class AgentProcess implements AsyncDisposable {
   readonly child: ChildProcess;
   output = "";
@@ -57,28 +86,10 @@ export class AgentProcess implements AsyncDisposable {
 
   static async start(node: NodeDirectory, options: AgentOptions): Promise<AgentProcess> {
     const api = await node.connected();
-    const [command = "", ...args] = [
-      ...(options.under ?? []),
-      ...withoutCapabilities,
-      process.execPath,
-      ...nodeFlags(node, api.credentials),
-      ...(options.nodeFlags ?? []),
-      options.program ?? (await agentBundle()),
-      `--secret-directory=${node.secret}`,
-      `--kubelet-directory=${node.kubelet}`,
-      `--systemd-directory=${node.systemd}`,
-      `--credentials-directory=${api.credentials}`,
-      `--mountinfo=${node.mountinfo}`,
-      `--healthz-port=${options.healthzPort}`,
-      ...withProbation(1, options.flags ?? node.flags),
-    ];
     const { revision, digest } = options;
     node.isFor(options.flags ?? node.flags);
     if (revision !== undefined) node.ask(revision, { ...(digest !== undefined && { digest }) });
-    const address = { KUBERNETES_SERVICE_HOST: api.host, KUBERNETES_SERVICE_PORT: `${api.port}` };
-    const own = { NODE_NAME: "node1", POD_UID: podUid };
-    const env = { ...process.env, ...environment, ...address, ...own };
-    return new AgentProcess(spawn(command, args, { env, stdio: ["ignore", "pipe", "pipe"] }), node);
+    return new AgentProcess(await launchAgent(node, api, options), node);
   }
 
   /**

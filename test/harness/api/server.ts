@@ -3,6 +3,7 @@
  * over TLS as API servers do. api.ts makes the answers; this file sends them over the wire.
  */
 import { once } from "node:events";
+import type { ServerResponse } from "node:http";
 import {
   createSecureServer,
   type Http2SecureServer,
@@ -62,7 +63,8 @@ export class FakeServer implements AsyncDisposable {
   /** Opens a port on 127.0.0.1. Each cluster has these CustomResourceDefinitions, in YAML. */
   static async start(...definitions: readonly string[]): Promise<FakeServer> {
     const { key, certificate } = makeCertificate();
-    const server = createSecureServer({ key, cert: certificate });
+    // The agents' client speaks HTTP/1.1.
+    const server = createSecureServer({ key, cert: certificate, allowHTTP1: true });
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
     return new FakeServer(certificate, server, definitions);
@@ -128,8 +130,9 @@ export class FakeServer implements AsyncDisposable {
 
   #answer(incoming: Http2ServerRequest, text: string, response: Http2ServerResponse): void {
     const { pathname, searchParams } = new URL(incoming.url, "https://fake");
-    const [, name = "", path = "/"] = /^\/([^/]*)(\/.*)?$/.exec(pathname) ?? [];
-    const cluster = this.#cluster(name);
+    const [, name, path = "/"] = /^(?:\/(?!apis?\/)([^/]*))?(\/.*)?$/.exec(pathname) ?? [];
+    // An agent knows only a host and a port, so paths without a name belong to the first cluster.
+    const cluster = this.#cluster(name ?? this.#clusters.keys().next().value ?? "");
     cluster.requests.push(Date.now());
     const query = Object.fromEntries(searchParams);
     const request: ApiRequest = {
@@ -167,6 +170,8 @@ export class FakeServer implements AsyncDisposable {
     response: Http2ServerResponse,
   ): void {
     response.writeHead(200, json);
+    // Over HTTP/1.1, the head would otherwise wait for the first event.
+    (response as unknown as ServerResponse).flushHeaders();
     watches.add(response);
     const end = follow((line) => void response.write(line));
     const bookmark = setInterval(() => {

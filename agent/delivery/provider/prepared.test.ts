@@ -19,13 +19,14 @@ const bodies = (heading: string) => page.blocksBelow(heading).map(({ body }) => 
 const directory = "/var/lib/kubelet";
 const env = `${directory}/${kubeadmFile}`;
 
-type File = Readonly<{ path: string; permissions: string; content: string }>;
+type File = Readonly<{ path: string; permissions: string; content: string; append?: boolean }>;
 function lay(root: string, files: readonly File[]): void {
-  for (const { path, permissions, content } of files) {
+  for (const { path, permissions, content, append = false } of files) {
     // Cluster API's data for cloud-init is a Jinja template, so Jinja's marks must not occur.
     assert.doesNotMatch(content, /\{[{%#]/);
     fs.mkdirSync(dirname(join(root, path)), { recursive: true });
-    fs.writeFileSync(join(root, path), content, { mode: Number.parseInt(permissions, 8) });
+    const options = { mode: Number.parseInt(permissions, 8), flag: append ? "a" : "w" };
+    fs.writeFileSync(join(root, path), content, options);
   }
 }
 
@@ -110,6 +111,18 @@ for (const [heading, prepare] of snippets)
       .find((file) => fs.existsSync(file));
     // The kubelet uses the file that the page names.
     assert.ok(namesProvider(fs.readFileSync(told ?? "", "utf8")));
+  });
+
+/** A file whose last line has no end, as in kind's node image. */
+const others = { path: "/etc/default/kubelet", permissions: "0644", content: "OTHER=--v=2" };
+for (const [heading, prepare] of snippets.slice(0, 2))
+  test(`keeps the last line of ${others.path} if it has no end: ${heading}`, (t) => {
+    const root = temporary(t);
+    lay(root, [others]);
+    prepare(root);
+    const lines = fs.readFileSync(join(root, others.path), "utf8").split("\n");
+    assert.equal(lines[0], others.content);
+    assert.ok(lines.some((line) => line.startsWith('KUBELET_EXTRA_ARGS="')));
   });
 
 test("keeps kubeadm's file unchanged if it names another provider", (t) => {

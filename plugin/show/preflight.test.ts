@@ -9,16 +9,18 @@ type Reported = Readonly<{
   version?: string;
   image?: string;
   allocatable?: Record<string, string>;
+  providerID?: string;
 }>;
 
 const ordinary: Record<string, string> = { cpu: "4", "hugepages-2Mi": "2Mi" };
 
 const node = (
-  { labels = {}, version = "v1.34.0", image = "Debian", allocatable = {} }: Reported,
+  { labels = {}, version = "v1.34.0", image = "Debian", allocatable = {}, providerID }: Reported,
   name = "n",
 ): V1Node =>
   ({
     metadata: { name, labels },
+    spec: { providerID },
     status: {
       allocatable: { ...ordinary, ...allocatable },
       nodeInfo: { kubeletVersion: version, osImage: image, operatingSystem: "linux" },
@@ -30,10 +32,11 @@ const server = { "node-role.kubernetes.io/control-plane": "true" };
 
 for (const [reported, distribution, unit, restarts, modes] of [
   [{}, "kubeadm or another", "kubelet.service", true, 3],
+  [{ providerID: "kind://podman/kind/kind-worker" }, "kind", "kubelet.service", true, 3],
   [{ version: "v1.34.1+k3s1", labels: server }, "k3s server", "k3s.service", false, 2],
-  [{ version: "v1.34.1+k3s1" }, "k3s agent", "k3s-agent.service", true, 2],
+  [{ version: "v1.34.1+k3s1" }, "k3s agent", "k3s-agent.service", false, 2],
   [{ version: "v1.34.1+rke2r1", labels: server }, "rke2 server", "rke2-server.service", false, 2],
-  [{ version: "v1.34.1+rke2r1" }, "rke2 agent", "rke2-agent.service", true, 2],
+  [{ version: "v1.34.1+rke2r1" }, "rke2 agent", "rke2-agent.service", false, 2],
   [{ image: "Talos (v1.11.0)" }, "Talos", "-", false, 1],
   [{ version: "v1.34.1-eks-113cf36" }, "EKS", "kubelet.service", true, 2],
   [{ labels: { "eks.amazonaws.com/compute-type": "fargate" } }, "EKS Fargate", "-", false, 0],

@@ -34,6 +34,8 @@ export type Preflight = Readonly<{
 }>;
 
 const systemd = { unit: "kubelet.service", restarts: true } as const;
+/** A node that its owner can prepare for every mode. */
+const prepared = { ...systemd, modes: ["Restart", "Reread", "CredentialProvider"] } as const;
 const cloud = {
   ...systemd,
   modes: ["Restart", "Reread"],
@@ -91,18 +93,20 @@ const kinds: readonly (readonly [(node: Facts) => boolean, Kind])[] = [
   ],
   ...(["k3s", "rke2"] as const).flatMap((name) => {
     const is = ({ version }: Facts) => version.includes(`+${name}`);
-    const server: Kind = {
-      distribution: `${name} server`,
-      unit: name === "k3s" ? "k3s.service" : "rke2-server.service",
+    const carriesMore = {
       modes: ["Restart", "Reread"],
       restarts: false,
-      note: "carries the control plane: not restarted, its kubelet reads the file within 5 minutes",
+      note: "its unit carries more than a kubelet: not restarted, the kubelet reads the file within 5 minutes",
+    } as const;
+    const server: Kind = {
+      ...carriesMore,
+      distribution: `${name} server`,
+      unit: name === "k3s" ? "k3s.service" : "rke2-server.service",
     };
     const agent: Kind = {
+      ...carriesMore,
       distribution: `${name} agent`,
       unit: `${name}-agent.service`,
-      modes: ["Restart", "Reread"],
-      restarts: true,
     };
     return [
       [(node: Facts) => is(node) && isControlPlane(node), server] as const,
@@ -119,14 +123,8 @@ const kinds: readonly (readonly [(node: Facts) => boolean, Kind])[] = [
     { ...cloud, distribution: "GKE", note: `${cloud.note}; Autopilot pods may not write to nodes` },
   ],
   [({ labels }) => "kubernetes.azure.com/cluster" in labels, { ...cloud, distribution: "AKS" }],
-  [
-    () => true,
-    {
-      ...systemd,
-      distribution: "kubeadm or another",
-      modes: ["Restart", "Reread", "CredentialProvider"],
-    },
-  ],
+  [({ provider }) => provider.startsWith("kind://"), { ...prepared, distribution: "kind" }],
+  [() => true, { ...prepared, distribution: "kubeadm or another" }],
 ];
 
 type Facts = Readonly<{
@@ -134,18 +132,21 @@ type Facts = Readonly<{
   version: string;
   image: string;
   os: string;
+  /** spec.providerID, which a cloud's controller or the installer sets. */
+  provider: string;
 }>;
 
 const isControlPlane = ({ labels }: Facts): boolean =>
   "node-role.kubernetes.io/control-plane" in labels || "node-role.kubernetes.io/etcd" in labels;
 
-export function kindOf({ metadata, status }: V1Node): Kind {
+export function kindOf({ metadata, spec, status }: V1Node): Kind {
   const { kubeletVersion = "", osImage = "", operatingSystem = "linux" } = status?.nodeInfo ?? {};
   const facts = {
     labels: metadata?.labels ?? {},
     version: kubeletVersion,
     image: osImage,
     os: operatingSystem,
+    provider: spec?.providerID ?? "",
   };
   const row = kinds.find(([fits]) => fits(facts)) as (typeof kinds)[number];
   return row[1];

@@ -1,5 +1,4 @@
 /** Connects the parts of the agent. Its decisions are in decide/decide.ts. */
-import { stopping } from "./report/stopping.ts";
 import { dirname, join } from "node:path";
 import manifest from "../package.json" with { type: "json" };
 import { asksForHelp } from "#contract/arguments.ts";
@@ -23,6 +22,9 @@ import { settleStore } from "./journal/store.ts";
 import type { Journal } from "./journal/journal.ts";
 import { systemdOver } from "./systemd/systemd.ts";
 import { watchDirectories } from "./files/watch.ts";
+
+const stopping = new AbortController();
+for (const signal of ["SIGTERM", "SIGINT"]) process.on(signal, () => stopping.abort());
 
 /** Milliseconds that never jump. */
 const clock = () => performance.now();

@@ -37,6 +37,10 @@ test("H23: gives the agent no capability and no way to gain privileges", () => {
   assert.equal(pod?.securityContext?.seccompProfile?.type, "RuntimeDefault");
 });
 
+test("does not make Node the first process, which would ignore a SIGTERM before its handler", () => {
+  assert.equal(pod?.shareProcessNamespace, true);
+});
+
 test("H11, H23: lets the agents read one Secret and NodePullSecrets, and write only reports", () => {
   const rights = role.rules?.flatMap(({ resources = [], resourceNames = ["*"], verbs }) =>
     resources.map((resource) => `${resource} ${resourceNames.join()}: ${verbs.join()}`),

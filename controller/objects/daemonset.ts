@@ -98,6 +98,9 @@ function podSpec(agent: Agent): NonNullable<V1PodTemplateSpec["spec"]> {
     tolerations: [{ operator: "Exists" }],
     ...(priorityClass !== "" && { priorityClassName: priorityClass }),
     ...(imagePullSecrets.length > 0 && { imagePullSecrets }),
+    // As its container's first process, Node would ignore a SIGTERM that arrives while it loads the
+    // agent, and the pod would end only after its grace period.
+    shareProcessNamespace: true,
     terminationGracePeriodSeconds: 30,
     securityContext: {
       runAsUser: 0,

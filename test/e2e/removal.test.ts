@@ -28,6 +28,27 @@ async function deploy(): Promise<void> {
   await product.untilServed(cluster);
 }
 
+/**
+ * Kills the agent with SIGKILL, sends SIGTERM to its successor in the moment of its start, and
+ * prints whether the successor has ended five seconds later.
+ */
+const terminateYoung = `
+  agent() { grep -l '/app/agent[.]cjs' /proc/[0-9]*/cmdline 2>/dev/null | cut -d/ -f3; }
+  old=$(agent)
+  kill -KILL "$old"
+  while young=$(agent); [ -z "$young" ] || [ "$young" = "$old" ]; do :; done
+  kill -TERM "$young"
+  sleep 5
+  [ -e "/proc/$young" ] && echo runs || echo ended`;
+
+test("an agent ends at once if SIGTERM arrives before Node has loaded it", async () => {
+  await deploy();
+  const result = await cluster.nodes[0]?.exec(["sh", "-ec", terminateYoung]);
+  assert.equal(result, "ended\n");
+  await product.deleteAdditional(cluster);
+  await product.untilRemoved(cluster);
+});
+
 test("H20, H21: the agents repair entries while no controller runs, and a later controller removes everything", async () => {
   await deploy();
   const image = await cluster.pushApp("team/app:1");

@@ -1,11 +1,8 @@
 /** Runs the kubelet's own code on files and images. See oracle/main.go. */
 import { Buffer } from "node:buffer";
 import { spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { cacheRoot, keyOf, once } from "../cluster/cache.ts";
-import { goBuild } from "../cluster/kit/go.ts";
+import { join } from "node:path";
+import { ownProgram } from "../cluster/kit/go.ts";
 
 /** `secrets`: a pod's pull Secrets, in the pod's order. They replace `file`. */
 export type Question = Readonly<{
@@ -44,23 +41,9 @@ type RawAnswer = Readonly<{
     | null;
 }>;
 
-const here = dirname(fileURLToPath(import.meta.url));
-const module = dirname(here);
-
-/**
- * Builds an oracle program, once for each version of its source and of the pinned modules (half a
- * minute). Returns the program's path.
- */
-export async function build(name: "oracle" | "provider" | "kubeadm" | "cel"): Promise<string> {
-  const sources = ["go.mod", "go.sum", `differential/${name}/main.go`].map((file) =>
-    readFileSync(join(module, file), "utf8"),
-  );
-  const path = join(cacheRoot, "oracle", keyOf(...sources, "quick"));
-  return await once(path, async (draft) => {
-    process.stderr.write("building an oracle from Kubernetes' own code (half a minute)\n");
-    await goBuild(module, draft, `./differential/${name}`);
-  });
-}
+/** Builds an oracle program. Returns the program's path. */
+export const build = (name: "oracle" | "provider" | "kubeadm" | "cel"): Promise<string> =>
+  ownProgram(`differential/${name}`);
 
 /** The kubelet's answers, in the order of the questions. */
 export async function ask(questions: readonly Question[]): Promise<OracleAnswer[]> {
@@ -124,7 +107,7 @@ export async function run(
   input: string,
 ): Promise<string> {
   const child = spawn(program, argv, {
-    cwd: module,
+    cwd: join(import.meta.dirname, ".."),
     stdio: [input === "" ? "ignore" : "pipe", "pipe", "pipe"],
     env: { ...process.env, CGO_ENABLED: "0" },
   });

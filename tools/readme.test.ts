@@ -12,6 +12,7 @@ import { temporary } from "#test/temporary.ts";
 import { load } from "js-yaml";
 import { version } from "#plugin/terminal/version.ts";
 import { endless, linesOf, notRun, shownLines } from "#test/plugin/shown-lines.ts";
+import { releases } from "#test/cluster/kit/kubernetes.ts";
 import { lines, scripts, transcript } from "#test/demo/script.ts";
 import { textOf } from "./install/yaml.ts";
 
@@ -103,9 +104,9 @@ const oneLine = (file: string): string => readFileSync(file, "utf8").replaceAll(
 test("gives the same range of Kubernetes versions on all pages and in the chart", () => {
   const { kubeVersion } = load(textOf("chart/Chart.yaml")) as { kubeVersion: string };
   const [, least = ""] = /^>=(1\.\d+)\.0-0$/.exec(kubeVersion) ?? [];
-  const minorOf = (goMod: string): string =>
-    /k8s\.io\/kubernetes v(1\.\d+)\./.exec(readFileSync(goMod, "utf8"))?.[1] ?? "";
-  const [run, older] = [minorOf("test/go.mod"), minorOf("test/faults/older/go.mod")];
+  const [first, ...later] = Object.keys(releases);
+  assert.equal(first, least);
+  const [run, older] = [later.at(-1), "1.33"];
   const range = `Kubernetes ${least} or newer; tests run ${run}, and kubelets of ${older}.`;
   for (const page of ["README.md", "docs/use/install.md"])
     assert.ok(oneLine(page).includes(range), `${page}: ${range}`);

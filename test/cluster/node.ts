@@ -100,6 +100,7 @@ export class Node {
         `--hostname=${this.name}`,
         `--network-namespace-path=/run/netns/${machine}`,
         `--bind-ro=${this.#kit.parts.directory}:${programs}`,
+        `--bind-ro=${this.#kit.parts.path("kubelet")}:${programs}/kubelet`,
         ...sharedMounts(this.#kit.debian),
         `--directory=${this.rootfs}`,
       ],

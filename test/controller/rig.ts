@@ -1,9 +1,11 @@
 /** A control plane with three simulated nodes. Each test starts controllers with its own flags. */
 import { after, afterEach, before } from "node:test";
+import assert from "node:assert/strict";
 import { NodesDriver } from "#test/harness/nodes/drive.ts";
+import { until } from "#test/cluster/await.ts";
 import * as plane from "./plane.ts";
 import { content } from "./plane.ts";
-import { steer, type Settings } from "./steer.ts";
+import { steer, untilAvailable, type Settings } from "./steer.ts";
 
 export let on: plane.Plane;
 export let kubelets: NodesDriver;
@@ -88,4 +90,40 @@ export async function served(settings: Settings = {}, ...flags: string[]): Promi
   kubelets.mostAtOnce = 0;
   await start(settings, ...flags);
   return revision;
+}
+
+/** The UIDs of the agents' pods, sorted. */
+export const uids = async () =>
+  (await plane.agents(on)).map(({ metadata }) => metadata?.uid ?? "").toSorted();
+
+/** Waits until every agent's pod is replaced. Never more than one node is without a Ready agent. */
+export async function untilReplaced(before: readonly string[]): Promise<void> {
+  let most = 0;
+  const isReplaced = async () => {
+    const now = await uids();
+    most = Math.max(most, unready());
+    return now.length === names.length && !now.some((uid) => before.includes(uid));
+  };
+  await until("every pod was replaced", isReplaced, { timeout: 240_000 });
+  assert.ok(most <= 1, `${most} nodes without a Ready agent`);
+}
+
+/** How often each node's kubelet was restarted. */
+export const restarts = () => kubelets.model.nodes.map((node) => node.restarts.length);
+
+/**
+ * Rolls out the first content, and waits until the agents are available: the DaemonSet controller
+ * replaces pods that are not available whatever the budget.
+ */
+export async function servedForLong(): Promise<number> {
+  const revision = await served(1);
+  await untilAvailable(on);
+  return revision;
+}
+
+/** Starts a controller with these flags, and stops the first one, which then releases the Lease. */
+export async function replaceController(...flags: readonly string[]): Promise<void> {
+  await start(1, ...flags);
+  const [first] = running.splice(0, 1);
+  await first?.stop();
 }

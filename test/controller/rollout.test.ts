@@ -12,13 +12,17 @@ import {
   names,
   on,
   published,
+  replaceController,
+  restarts,
   rig,
-  running,
   served,
+  servedForLong,
   start,
   started,
+  uids,
   undeclare,
   unready,
+  untilReplaced,
 } from "./rig.ts";
 import { content } from "./plane.ts";
 import { untilAvailable, untilCondition } from "./steer.ts";
@@ -34,9 +38,6 @@ const servedBy = (word: string) =>
 /** The nodes that are asked for this revision, also those whose agents have not begun. */
 const askedFor = (revision: number) =>
   kubelets.model.nodes.filter(({ order }) => order?.revision === revision);
-const uids = async () =>
-  (await plane.agents(on)).map(({ metadata }) => metadata?.uid ?? "").toSorted();
-
 test("asks one node first, and the other nodes one by one with a budget of 1", async () => {
   await start(1);
   const revision = await deployed();
@@ -124,37 +125,6 @@ test("gives a joining node the served content while nothing newer is proved, and
 
 test("finishes a rollout and a withdrawal when the controller is killed at random moments", (context) =>
   killedAtRandom(context, 2));
-
-/** Waits until every agent's pod is replaced. Never more than one node is without a Ready agent. */
-async function untilReplaced(before: readonly string[]): Promise<void> {
-  let most = 0;
-  const isReplaced = async () => {
-    const now = await uids();
-    most = Math.max(most, unready());
-    return now.length === names.length && !now.some((uid) => before.includes(uid));
-  };
-  await until("every pod was replaced", isReplaced, { timeout: 240_000 });
-  assert.ok(most <= 1, `${most} nodes without a Ready agent`);
-}
-
-const restarts = () => kubelets.model.nodes.map((node) => node.restarts.length);
-
-/**
- * Rolls out the first content, and waits until the agents are available: the DaemonSet controller
- * replaces pods that are not available whatever the budget.
- */
-async function servedForLong(): Promise<number> {
-  const revision = await served(1);
-  await untilAvailable(on);
-  return revision;
-}
-
-/** Starts a controller with these flags, and stops the first one, which then releases the Lease. */
-async function replaceController(...flags: readonly string[]): Promise<void> {
-  await start(1, ...flags);
-  const [first] = running.splice(0, 1);
-  await first?.stop();
-}
 
 test("upgrades the agents one after another, and restarts no kubelet", async () => {
   const revision = await servedForLong();

@@ -3,6 +3,7 @@ import { bundle } from "#tools/build/bundle.ts";
 import { removeCluster, startCluster, type Cluster } from "../cluster/cluster.ts";
 import { allStates, isLeftover } from "../cluster/host/state.ts";
 import { workAhead } from "../cluster/kit/parts.ts";
+import { useKubernetes } from "../cluster/setup.ts";
 import { Narrator } from "./narrator.ts";
 import { showOffline } from "./offline.ts";
 import { showRotation } from "./rotation.ts";
@@ -11,10 +12,14 @@ import { runStory } from "./story.ts";
 
 const clusterName = "demo";
 
-type Flags = Readonly<{ keep?: boolean; down?: boolean }>;
+type Flags = Readonly<{ keep?: boolean; down?: boolean; kubernetes?: string }>;
 
 /** Throws ClaimFailed at the first claim that does not hold. */
-export async function showCluster({ keep = false, down = false }: Flags): Promise<void> {
+export async function showCluster({
+  keep = false,
+  down = false,
+  kubernetes,
+}: Flags): Promise<void> {
   if (down) {
     const isRemoved = removeCluster(clusterName);
     return say(isRemoved ? "the demo's cluster is removed" : "there is no demo cluster");
@@ -22,6 +27,7 @@ export async function showCluster({ keep = false, down = false }: Flags): Promis
   if (allStates().some((state) => state.name === clusterName && !isLeftover(state)))
     throw new Error("the demo's cluster runs; remove it: npm run demo -- --cluster --down");
   const narrator = new Narrator(process.stdout, scripts.cluster);
+  if (kubernetes !== undefined) useKubernetes(kubernetes);
   say(await estimate());
   showOffline(narrator);
   let cluster: Cluster | undefined;

@@ -18,14 +18,17 @@ const options = {
   keep: { type: "boolean" },
   down: { type: "boolean" },
   write: { type: "boolean" },
+  kubernetes: { type: "string" },
 } as const;
-const usage = `Usage: npm run demo -- [--write | --cluster [--keep | --down]]
+const usage = `Usage: npm run demo -- [--write | --cluster [--keep | --down] [--kubernetes VERSION]]
 
 Shows the product's main function, and checks each claim.
 
   --cluster  use real nodes: needs root on Debian or Ubuntu, Go and 6 GiB of memory; takes minutes
   --keep     leave the cluster running, so that you can explore it
   --down     remove the cluster that --keep left running
+  --kubernetes 1.33
+             use real nodes of this version, which the first run compiles
   --write    put this run's transcript into README.md
 `;
 const about = `The controller and the agents are the real programs, as processes on real files. Scripted are, as
@@ -53,8 +56,8 @@ if (asked.help === true) {
 }
 try {
   // Loaded only here, because these modules need Linux.
-  if (asked.cluster === true || asked.down === true)
-    await (await import("./cluster.ts")).showCluster(asked);
+  const isReal = asked.cluster === true || asked.kubernetes !== undefined;
+  if (isReal || asked.down === true) await (await import("./cluster.ts")).showCluster(asked);
   else await showScripted();
   if (asked.down !== true) process.stdout.write("\nEvery claim was checked and holds.\n");
 } catch (error) {

@@ -11,21 +11,20 @@ import { providerFiles, type ProviderScope } from "#contract/names.ts";
 import { until } from "../cluster/await.ts";
 import { type Cluster, startCluster } from "../cluster/cluster.ts";
 import { programs } from "../cluster/host/nodefiles.ts";
+import { programOf, releases } from "../cluster/kit/kubernetes.ts";
 import type { Node as Machine } from "../cluster/node.ts";
 import { podOn, untilState } from "../e2e/pods.ts";
 import { Inside } from "./inside.ts";
-import { olderKubelet } from "./older/kubelet.ts";
 import { installProvider, kubeadmFile, kubeadmFlags } from "./provider.ts";
 
 let cluster: Cluster;
 let machine: Machine;
 let inside: Inside;
-let older: string;
 let revision = 0;
+const older = releases["1.33"] ?? assert.fail();
 
 before(async () => {
-  const { program, version } = await olderKubelet();
-  older = version;
+  const program = await programOf(older, "kubelet");
   cluster = await startCluster({ nodes: 1 });
   const [first] = cluster.nodes;
   assert.ok(first);
@@ -69,7 +68,7 @@ async function isOlder(): Promise<void> {
   await until(`the kubelet has version ${older}`, async () => {
     const { MainPID } = await inside.kubelet();
     const output = await machine.exec([`/proc/${MainPID}/exe`, "--version"]).catch(() => "");
-    return output.trim() === `Kubernetes ${older}`;
+    return output.trim() === `Kubernetes v${older}`;
   });
 }
 

@@ -13,8 +13,18 @@ import { mkdirSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { releases } from "#test/cluster/kit/kubernetes.ts";
 import { type Run, runVariable } from "./reporter.ts";
-import { commandOf, filesOf, shardOf, shards, testFiles, type Tier, tierOf } from "./tiers.ts";
+import {
+  commandOf,
+  filesOf,
+  shardOf,
+  shards,
+  testFiles,
+  type Tier,
+  tierOf,
+  versionFiles,
+} from "./tiers.ts";
 
 const [tier, ...words] = process.argv.slice(2) as [Tier, ...string[]];
 
@@ -44,7 +54,14 @@ const bounds = {
 const patience = process.env["PATIENCE"] || (tier === "test" ? "2" : "4");
 
 /** These variables change which tests run, or how they run. The run prints those that are set. */
-const choices = ["SEED", "EVERY_POINT", "PATIENCE", "SOAK_MINUTES", "DIFFERENTIAL_FILES"] as const;
+const choices = [
+  "SEED",
+  "EVERY_POINT",
+  "PATIENCE",
+  "SOAK_MINUTES",
+  "DIFFERENTIAL_FILES",
+  "KUBERNETES",
+] as const;
 
 /**
  * Tests get these variables, by which programs find their files, the network with its certificates,
@@ -64,15 +81,26 @@ const seed = Number(process.env["SEED"] || drawn);
 if (!Number.isSafeInteger(seed)) refuse(`SEED=${process.env["SEED"]}: give a whole number`);
 if (!(Number(patience) > 0)) refuse(`PATIENCE=${patience}: give a number above 0`);
 
-/** The files to run. For `all`, the first word can be the name of a shard. */
-function chosen(): readonly string[] {
+/** The files of a shard of `test:all`, or of another command. */
+const filesIn = (name: string): readonly string[] =>
+  name === "versions"
+    ? versionFiles
+    : filesOf(tier).filter((file) => tier !== "all" || shardOf(file) === name);
+
+/** Shard, or command → its files to run. For `all`, the first word can be the name of a shard. */
+function chosen(): readonly (readonly [name: string, files: readonly string[]])[] {
   const [first = ""] = words;
   const isShard = tier === "all" && shards.includes(first);
-  const files = filesOf(tier).filter((file) => !isShard || shardOf(file) === first);
+  const names = isShard ? [first] : tier === "all" ? shards : [tier];
+  const files = names.flatMap(filesIn);
   const parts = isShard ? words.slice(1) : words;
   for (const part of parts)
     if (!files.some((file) => file.includes(part))) refuse(`${part}: ${whereIs(part)}`);
-  return files.filter((file) => parts.length === 0 || parts.some((part) => file.includes(part)));
+  const isChosen = (file: string): boolean =>
+    parts.length === 0 || parts.some((part) => file.includes(part));
+  return names
+    .map((name) => [name, filesIn(name).filter(isChosen)] as const)
+    .filter(([, some]) => some.length > 0);
 }
 
 function whereIs(word: string): string {
@@ -84,8 +112,11 @@ function whereIs(word: string): string {
 
 let isCut = false;
 
-/** Runs the files with Node's test runner; true if all went well. */
-async function run(name: string, files: readonly string[]): Promise<boolean> {
+/**
+ * Runs the files with Node's test runner, on this minor version of Kubernetes if one is given; true
+ * if all went well.
+ */
+async function run(name: string, files: readonly string[], kubernetes = ""): Promise<boolean> {
   const described: Run = {
     tier,
     files,
@@ -112,6 +143,7 @@ async function run(name: string, files: readonly string[]): Promise<boolean> {
   const env = {
     ...Object.fromEntries(Object.entries(process.env).filter(([variable]) => isKept(variable))),
     ...(tier === "all" ? { EVERY_POINT: "1" } : {}),
+    ...(kubernetes !== "" && { KUBERNETES: kubernetes }),
     SEED: String(seed),
     PATIENCE: patience,
     // The time zone farthest from UTC, so that a test that depends on the machine's time zone fails
@@ -147,7 +179,7 @@ async function run(name: string, files: readonly string[]): Promise<boolean> {
   return code === 0 && !isCut;
 }
 
-const files = chosen();
+const groups = chosen();
 const environment: NodeJS.ProcessEnv = {
   ...process.env,
   ...(tier === "all" && { SEED: String(seed) }),
@@ -160,9 +192,15 @@ if (tier !== "test") {
   await freshBundle();
   await setUp();
 }
-// One shard after the other, because a shard uses the whole machine.
-const groups = Map.groupBy(files, (file) => (tier === "all" ? shardOf(file) : tier));
 let isGood = true;
-for (const [name, some] of groups) if (!isCut) isGood = (await run(name, some)) && isGood;
+const runGroup = async (...group: Parameters<typeof run>): Promise<void> => {
+  if (!isCut) isGood = (await run(...group)) && isGood;
+};
+// One shard after the other, because a shard uses the whole machine.
+for (const [name, files] of groups) {
+  const { KUBERNETES: only } = environment;
+  if (name !== "versions" || only) await runGroup(name, files);
+  else for (const minor of Object.keys(releases)) await runGroup(`${name}-${minor}`, files, minor);
+}
 if (isCut) process.stdout.write("FAILED: a signal cut the run off\n");
 process.exit(isGood && !isCut ? 0 : 1);

@@ -14,6 +14,7 @@ import {
   shards,
   testFiles,
   tierOf,
+  versionFiles,
 } from "./tiers.ts";
 
 const files = testFiles();
@@ -42,6 +43,15 @@ test("runs no test that needs a cluster in npm test", () => {
 test("assigns at least one file to every shard, and each file of test:all to a known shard", () => {
   const assigned = new Set(filesOf("all").map(shardOf));
   assert.deepEqual([...assigned].toSorted(), shards.toSorted());
+});
+
+test("runs every file of test/versions in the shard of this name, and no file that does not exist", () => {
+  const own = files.filter((file) => shardOf(file) === "versions");
+  assert.deepEqual(
+    own.filter((file) => !versionFiles.includes(file)),
+    [],
+  );
+  for (const file of versionFiles) assert.ok(files.includes(file), file);
 });
 
 test("shows every promise of the core in test:cluster, except the promise about imports", () => {

@@ -61,6 +61,7 @@ const shardPaths: Readonly<Record<string, readonly string[]>> = {
   soak: ["test/faults/soak"],
   faults: ["test/faults/"],
   nodes: ["test/e2e/"],
+  versions: ["test/versions/"],
   controller: ["test/controller/"],
   clusters: ["test/fleet/", "test/clusters/", "test/sealed/"],
   units: ["test/agent/", "test/harness/", "test/story/", "test/laws/"],
@@ -68,6 +69,16 @@ const shardPaths: Readonly<Record<string, readonly string[]>> = {
 };
 
 export const shards: readonly string[] = Object.keys(shardPaths);
+
+/**
+ * The files that shard `versions` runs on each supported version of Kubernetes: those of its own
+ * folder, and what keeps an account to its rights.
+ */
+export const versionFiles: readonly string[] = [
+  "test/versions/simulated.test.ts",
+  "test/versions/node.test.ts",
+  "test/controller/bounds.test.ts",
+];
 
 /** Folders below test/ whose tests need only the checkout, except `*.slow` and `*.long` tests. */
 const withoutParts = /^test\/(?:agent|harness|story|cluster|laws)\//;

@@ -6,23 +6,13 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync } from "n
 import { basename, delimiter, join } from "node:path";
 import { cacheRoot, keyOf, once } from "../cache.ts";
 import { progress, run, runSync } from "../run.ts";
-import { buildFlags, goIn, type Speed } from "./go.ts";
+import { buildFlags, goIn, type Speed, versionFlags } from "./go.ts";
 
 const moduleDirectory = join(import.meta.dirname, "../..");
 
-/**
- * The link flags of a stock release of Kubernetes, so that `kubectl get nodes` shows the right
- * version.
- */
-function linkerFlags(goMod: string): string {
-  const [, gitVersion, gitMajor, gitMinor] =
-    /k8s\.io\/kubernetes (v(\d+)\.(\d+)\.\d+)/.exec(goMod) ?? [];
-  const values = Object.entries({ gitVersion, gitMajor, gitMinor });
-  return [
-    "-s -w",
-    ...values.map(([name, value]) => `-X k8s.io/component-base/version.${name}=${value}`),
-  ].join(" ");
-}
+/** The release of Kubernetes in a go.mod, such as 1.36.3. */
+export const releaseIn = (goMod: string): string =>
+  /k8s\.io\/kubernetes v(1\.\d+\.\d+)/.exec(goMod)?.[1] ?? "";
 
 /** Import paths of the tool directives. */
 function toolPackages(goMod: string): string[] {
@@ -71,16 +61,18 @@ export function findProgram(name: string, goMod: string): string | undefined {
 }
 
 export type Parts = Readonly<{
-  /** The folder that contains every program. */
+  /** The folder that contains every program in the version that test/go.mod pins. */
   directory: string;
   path: (program: string) => string;
+  /** The release of Kubernetes, such as 1.36.3. */
+  kubernetes: string;
 }>;
 
 /** The folder of the programs, and what it depends on. */
 function placeOf(speed: Speed) {
   const goMod = readFileSync(join(moduleDirectory, "go.mod"), "utf8");
   const goSum = readFileSync(join(moduleDirectory, "go.sum"), "utf8");
-  const flags = buildFlags(linkerFlags(goMod), speed);
+  const flags = buildFlags(versionFlags(releaseIn(goMod)), speed);
   const key = keyOf(goMod, goSum, flags.join(" "), process.arch);
   return { directory: join(cacheRoot, key, "programs"), goMod, flags };
 }
@@ -100,7 +92,8 @@ export function workAhead(speed: Speed = "quick"): number {
 export async function buildParts(speed: Speed = "quick"): Promise<Parts> {
   const { directory: place, goMod, flags } = placeOf(speed);
   const directory = await once(place, (draft) => fill(draft, goMod, flags));
-  return { directory, path: (program) => join(directory, program) };
+  const kubernetes = releaseIn(goMod);
+  return { directory, path: (program) => join(directory, program), kubernetes };
 }
 
 async function fill(directory: string, goMod: string, flags: readonly string[]): Promise<void> {

@@ -1,47 +1,36 @@
-/** Finds the test files that run a source file. */
+/** Finds the unit tests that can run a source file. */
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import manifest from "../../package.json" with { type: "json" };
+import { tierOf } from "#tools/build/tiers.ts";
 
-const specifiers = /(?:from|import)\s*\(?\s*"([^"]+\.ts)"/g;
+const typeImport = /^(?:import|export) type [^;]*;/gm;
+/** An import, or the path of a program that a test starts. */
+const mention = /"([^"\s]+\.ts)"/g;
 
-/** The path, from the root of the checkout, of an import in `file`. */
-function resolve(file: string, specifier: string): string {
-  if (specifier.startsWith(".")) return join(dirname(file), specifier);
-  for (const [pattern, target] of Object.entries(manifest.imports)) {
-    const prefix = pattern.slice(0, -1);
-    if (specifier.startsWith(prefix))
-      return join(target.slice(0, -1), specifier.slice(prefix.length));
-  }
-  return specifier;
-}
-
-/** Path → paths of the files that import it. */
-function readImporters(root: string): ReadonlyMap<string, readonly string[]> {
-  const files = globSync("**/*.ts", { cwd: root, exclude: ["node_modules/**", "dist/**"] });
-  const pairs = files.flatMap((file) => {
-    const imports = readFileSync(join(root, file), "utf8").matchAll(specifiers);
-    return Array.from(imports, ([, specifier = ""]) => [resolve(file, specifier), file] as const);
-  });
-  const grouped = Map.groupBy(pairs, ([imported]) => imported);
-  return new Map([...grouped].map(([path, rows]) => [path, rows.map(([, file]) => file)]));
+/** The paths, from the root of the checkout, that a mention in `file` can mean. */
+function meanings(file: string, text: string): readonly string[] {
+  if (text.startsWith("#")) return [text.slice(1), `lib/${text.slice(1)}`];
+  return [text, join(dirname(file), text)];
 }
 
 /**
- * The test files that import the file, directly or through other files. Each group is one import
- * farther away than the group before it.
+ * Returns a function that lists the unit tests which run a file, directly or through other files:
+ * the nearest first, but those below test/ last, because they play long stories.
  */
-export function testsBy(root: string): (file: string) => readonly (readonly string[])[] {
-  const importers = readImporters(root);
-  return (file) => {
-    const seen = new Set([file]);
-    const groups: string[][] = [];
-    for (let near = [file]; near.length > 0; ) {
-      const next = near.flatMap((path) => importers.get(path) ?? []);
-      near = [...new Set(next)].filter((path) => !seen.has(path));
-      for (const path of near) seen.add(path);
-      groups.push(near.filter((path) => path.endsWith(".test.ts")));
-    }
-    return groups;
+export function testsBy(root: string): (file: string) => readonly string[] {
+  const files = globSync("**/*.ts", { cwd: root, exclude: ["node_modules/**", "dist/**"] });
+  const mentions = files.toSorted().flatMap((file) => {
+    const source = readFileSync(join(root, file), "utf8").replaceAll(typeImport, "");
+    const paths = Array.from(source.matchAll(mention), ([, text = ""]) => meanings(file, text));
+    return paths.flat().map((path) => ({ path, file }));
+  });
+  const importers = Map.groupBy(mentions, ({ path }) => path);
+  return (changed) => {
+    // The loop also visits what it adds.
+    const reached = new Set([changed]);
+    for (const path of reached) for (const { file } of importers.get(path) ?? []) reached.add(file);
+    const isUnit = (path: string) => path.endsWith(".test.ts") && tierOf(path) === "test";
+    const isStory = (path: string) => Number(path.startsWith("test/"));
+    return [...reached].filter(isUnit).toSorted((one, other) => isStory(one) - isStory(other));
   };
 }

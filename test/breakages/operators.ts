@@ -1,65 +1,75 @@
-/** Lists the one-line breakages of a source file: small edits that keep it a valid program. */
-import { parseSync, Visitor, type Node } from "oxc-parser";
+/** Lists the breakages of a source file. Each is one edit of one expression. */
+import { parseSync, Visitor } from "oxc-parser";
 
-/** Replaces the source's characters from `start` to `end` by `text`. */
-export type Breakage = Readonly<{ start: number; end: number; text: string; what: string }>;
+type Range = Readonly<{ start: number; end: number }>;
 
-const opposite: Readonly<Record<string, string>> = {
-  "===": "!==",
-  "!==": "===",
-  "<": "<=",
-  "<=": "<",
-  ">": ">=",
-  ">=": ">",
-  "&&": "||",
-  "||": "&&",
-};
+/** A file's source, the source with one edit, and a text that describes the edit. */
+export type Breakage = Readonly<{ file: string; source: string; broken: string; edit: string }>;
 
-export function breakagesOf(path: string, source: string): readonly Breakage[] {
-  const breakages: Breakage[] = [];
-  const textOf = ({ start, end }: Node) => source.slice(start, end);
-  const replace = ({ start, end }: Node, text: string, what: string) =>
-    breakages.push({ start, end, text, what });
-  const negate = (test: Node) => replace(test, `!(${textOf(test)})`, "negates a condition");
-  /** An item with its comma, so that the list stays valid without it. */
-  const drop = (item: Node, what: string) => {
-    const comma = /^\s*,/.exec(source.slice(item.end))?.[0].length ?? 0;
-    breakages.push({ start: item.start, end: item.end + comma, text: "", what });
+/** In pairs: each takes the place of the other. */
+const pairs = "=== !== < <= > >= + - * / true false min max some every startsWith endsWith".split(
+  " ",
+);
+
+/** Methods whose result has the type of the value that they are called on. */
+const narrowing = new Set(["filter", "slice", "toReversed", "toSorted", "trim"]);
+
+/** Calls whose effect only people notice. A test of them would repeat the text. */
+const logs = /(?:^|[.#])log(?:ger)?(?:\.\w+)?$/;
+
+export function breakagesOf(file: string, source: string): readonly Breakage[] {
+  const ignored: Range[] = [];
+  const edits: (Range & { text: string })[] = [];
+  const textOf = ({ start, end }: Range) => source.slice(start, end);
+  const replace = (range: Range, text: string) => {
+    const { start, end } = range;
+    if (textOf(range) !== text) edits.push({ start, end, text });
   };
+  const swap = (range: Range, word = textOf(range)) => {
+    const at = pairs.indexOf(word);
+    if (at >= 0) replace(range, pairs[at ^ 1] ?? "");
+  };
+  const negate = ({ test }: { test: Range }) => replace(test, `!(${textOf(test)})`);
   new Visitor({
-    IfStatement({ test, alternate }) {
-      negate(test);
-      if (alternate === null) replace(test, "false", "drops a guard");
+    TSLiteralType: (node) => void ignored.push(node),
+    CallExpression(node) {
+      const { callee } = node;
+      if (logs.test(textOf(callee))) ignored.push(node);
+      if (callee.type === "MemberExpression" && narrowing.has(textOf(callee.property)))
+        replace(node, textOf(callee.object));
     },
-    ConditionalExpression: ({ test }) => negate(test),
-    WhileStatement: ({ test }) => negate(test),
+    IfStatement(node) {
+      negate(node);
+      replace(node.test, "false");
+    },
+    ConditionalExpression: negate,
     LogicalExpression(node) {
-      const { left, right, operator } = node;
-      replace(node, textOf(left), `drops the right side of ${operator}`);
-      if (operator !== "??") replace(node, textOf(right), `drops the left side of ${operator}`);
+      replace(node, textOf(node.left));
+      replace(node, textOf(node.right));
     },
     BinaryExpression({ left, right, operator }) {
-      const other = opposite[operator];
-      const between = source.slice(left.end, right.start);
-      if (other === undefined || !between.includes(operator)) return;
-      const at = left.end + between.indexOf(operator);
-      const what = `turns ${operator} into ${other}`;
-      breakages.push({ start: at, end: at + operator.length, text: other, what });
+      const start = source.indexOf(operator, left.end);
+      if (start < right.start) swap({ start, end: start + operator.length });
     },
-    AwaitExpression: (node) => replace(node, textOf(node.argument), "drops an await"),
+    MemberExpression: ({ property }) => swap(property),
+    AwaitExpression: (node) => replace(node, textOf(node.argument)),
     Literal(node) {
-      if (typeof node.value === "number") replace(node, `${node.value + 1}`, "adds 1");
+      swap(node);
+      // A longer time or a larger limit is another choice, and seldom a mistake.
+      if (/^\d$/.test(textOf(node))) replace(node, `${Number(node.value) + 1}`);
     },
-    ArrayExpression(node) {
-      if (node.elements.length > 0) replace(node, "[]", "empties a list");
-    },
+    ArrayExpression: (node) => replace(node, "[]"),
     ObjectExpression({ properties }) {
-      for (const property of properties) drop(property, "drops a field");
+      for (const property of properties) replace(property, "...{}");
     },
-    ExpressionStatement(node) {
-      if (node.expression.type === "Literal") return;
-      replace(node, ";", "drops a statement");
-    },
-  }).visit(parseSync(path, source).program);
-  return breakages;
+    ExpressionStatement: ({ expression }) => replace(expression, "undefined"),
+  }).visit(parseSync(file, source).program);
+  return edits
+    .filter(({ start, end }) => !ignored.some((range) => range.start <= start && end <= range.end))
+    .map(({ start, end, text }) => {
+      const line = source.slice(0, start).split("\n").length;
+      const what = `${source.slice(start, end)} → ${text}`.replaceAll(/\s+/g, " ");
+      const broken = source.slice(0, start) + text + source.slice(end);
+      return { file, source, broken, edit: `${file}:${line}: ${what}` };
+    });
 }

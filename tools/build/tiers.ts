@@ -65,6 +65,7 @@ const shardPaths: Readonly<Record<string, readonly string[]>> = {
   controller: ["test/controller/"],
   clusters: ["test/fleet/", "test/clusters/", "test/sealed/"],
   units: ["test/agent/", "test/harness/", "test/story/", "test/laws/"],
+  breakages: ["test/breakages/"],
   tools: ["test/"],
 };
 
@@ -81,7 +82,7 @@ export const versionFiles: readonly string[] = [
 ];
 
 /** Folders below test/ whose tests need only the checkout, except `*.slow` and `*.long` tests. */
-const withoutParts = /^test\/(?:agent|harness|story|cluster|laws)\//;
+const withoutParts = /^test\/(?:agent|breakages|harness|story|cluster|laws)\//;
 
 /** The lowest tier that runs the file, a path from the root of the checkout. */
 export function tierOf(file: string): Tier {

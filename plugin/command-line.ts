@@ -4,6 +4,8 @@ import { ApiError } from "#kube/client/api-error.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
 import { commands } from "./commands.ts";
 import { complete, othersFor } from "./completion/complete.ts";
+import { explanationOf } from "./show/code.ts";
+import { codesPage } from "./terminal/codes-page.ts";
 import { named, usageOf } from "./terminal/command.ts";
 import { Misuse, Refused, type Io } from "./terminal/io.ts";
 
@@ -36,6 +38,10 @@ async function run(argv: readonly string[], io: Io): Promise<number> {
     return 0;
   }
   if (command !== undefined) return await command.run(name, rest, io);
+  if (name === "help" && rest.length > 0 && rest.every((word) => /^gps\d+$/i.test(word))) {
+    io.out(rest.map(explained).join("\n"));
+    return 0;
+  }
   if (name === "help" && rest.length > 0) return await run([...rest, "--help"], io);
   if (name === "" && rest.includes("--version"))
     return await run(["version", ...rest.filter((word) => word !== "--version")], io);
@@ -55,6 +61,12 @@ async function run(argv: readonly string[], io: Io): Promise<number> {
   }
   io.out(usage);
   return 0;
+}
+
+function explained(code: string): string {
+  const text = explanationOf(codesPage(), code);
+  if (text === undefined) throw new Misuse(`${code}: is not a code of this version`);
+  return text;
 }
 
 /** The end of the error about an unknown command. */
@@ -82,6 +94,8 @@ const advice: Readonly<Record<number, string>> = {
 };
 
 /** One line with the request, the answer, and what to do. */
-function explainApiError({ status, message }: ApiError): string {
+function explainApiError({ status, reason, message }: ApiError): string {
+  if (reason === "NoCredential")
+    return `${message}; install or repair that program, or log in again, as for kubectl`;
   return `${message}; ${advice[status] ?? "correct the request, or try again"}`;
 }

@@ -30,7 +30,7 @@ test("H24: ends the process with the command's exit code, and prints only the re
   assert.match(explained.err, /^-: document: not JSON; .*\n$/);
   const refused = await call("check -", "{");
   assert.deepEqual([refused.code, refused.out], [1, ""]);
-  assert.match(refused.err, /^GPS103 -: .*\nexplained in docs\/reference\/errors\.md#gps103\n$/);
+  assert.match(refused.err, /^GPS103 -: .*\nexplained by kubectl pull-secret help GPS103\n$/);
 });
 
 test("never prints a password, in any command or form", async () => {

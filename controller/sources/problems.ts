@@ -19,7 +19,7 @@ export const catalogue = {
     "{} exists and was not created by this controller",
     "delete or rename it; until then nothing is deployed",
   ],
-  halted: ["GPS305", "{}", "correct the Secret or the nodes, then run kubectl pull-secret retry"],
+  halted: ["GPS305", "{}", "correct the Secret or nodes, then run kubectl pull-secret retry"],
   overdue: ["GPS306", "{}", "repair or delete what the removal waits for"],
   tooMuch: overfull,
   originalUnknown: [

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { finding } from "#controller/sources/problems.ts";
+import { longestMessage } from "#contract/help.ts";
 import * as messages from "./messages.ts";
 
 const problem = finding("wrongType", "additional-pull-secret", "type", "Opaque");
@@ -23,9 +24,9 @@ test("lists five problems in one Event and counts the others", () => {
   assert.match(message, /and 3 more \(the last accepted entries stay in force\)$/);
 });
 
-test("reports a halt in at most 200 characters: what, where, what to do, and one code", () => {
+test("reports a halt in at most 165 characters: what, where, what to do, and one code", () => {
   const next =
-    "so no further node is asked; correct the Secret or the nodes, then run kubectl pull-secret retry";
+    "so no other is asked; correct the Secret or nodes, then run kubectl pull-secret retry";
   const message = (by: "failed" | "lost", count: number, ...names: readonly string[]) =>
     messages.halted(1_764_416_000, { by, count }, names).message;
   assert.equal(
@@ -44,7 +45,7 @@ test("reports a halt in at most 200 characters: what, where, what to do, and one
   for (let length = 1; length <= 253; length += 1) {
     const name = "n".repeat(length);
     const text = message("lost", 5000, name, name, name, name);
-    assert.ok(text.length <= 200, text);
+    assert.ok(text.length <= longestMessage, text);
     assert.equal(text.match(/GPS\d{3}/g)?.length, 1);
   }
 });
@@ -58,18 +59,10 @@ test("quotes, for each node, why a rollout waits", () => {
   );
 });
 
-test("gives the command that completes a removal that hangs", () => {
+test("names the number of a removal that hangs, but not while it waits for an earlier revision", () => {
   const { message } = messages.overdue(9, ["a", "b"], 45, true);
-  assert.match(message, /has made no progress for 45 s, waiting for a, b;/);
-  assert.match(
-    message,
-    /to finish without them: kubectl annotate secret global-pull-secret -n kube-system --overwrite globalpullsecret.io\/released=9$/,
-  );
-});
-
-test("names no command while the removal still waits for an earlier revision", () => {
-  const { message } = messages.overdue(8, ["a"], 10, false);
-  assert.match(message, /waiting for a; repair or delete what the removal waits for$/);
+  assert.match(message, /removal 9 has made no progress for 45 s, waiting for a, b; repair or /);
+  assert.match(messages.overdue(8, ["a"], 10, false).message, /the removal has made no progress/);
 });
 
 test("names nodes that were not reached", () => {

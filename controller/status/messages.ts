@@ -3,13 +3,13 @@
  * contains a credential.
  */
 import { formatProblem, type Problem } from "#pullsecret/problems/problems.ts";
-import { additionalSecretName, globalSecretName, namespace } from "#contract/names.ts";
+import { additionalSecretName } from "#contract/names.ts";
 import type { Notice } from "./events.ts";
-import { annotations } from "#controller/objects/annotations.ts";
 import { finding, listOf } from "#controller/sources/problems.ts";
 import type { Withdrawal } from "#controller/sources/input.ts";
 import type { ContestedObject } from "#kube/contested-client.ts";
 import { keptAfterDeletion, type SourceVerdict } from "../sources/verdict.ts";
+import { longestMessage } from "#contract/help.ts";
 import { catalogue } from "#contract/node-codes.ts";
 import type { View } from "../rollout/facts.ts";
 import type { TroubledNode } from "./nodes.ts";
@@ -215,9 +215,6 @@ function listed(troubled: readonly TroubledNode[]): string {
   return some.join(" | ") + more;
 }
 
-/** The longest message about a halt. It must fit into a line of a chat or a pager. */
-const longestHalt = 200;
-
 /** `names`: the nodes that failed or are silent and still exist. The halt can count others too. */
 export function halted(
   revision: number,
@@ -228,10 +225,10 @@ export function halted(
   const verb = by === "failed" ? "failed on" : "is not answered by";
   const message = (most: number) => {
     const here = most === 0 || names.length === 0 ? "" : ` (${listOf(names, most, count)})`;
-    return `${code} revision ${revision} ${verb} ${nodes(count)}${here}, so no further node is asked; ${todo}`;
+    return `${code} revision ${revision} ${verb} ${nodes(count)}${here}, so no other is asked; ${todo}`;
   };
   // A name can have 253 characters.
-  const fitting = [3, 2, 1].map(message).find((text) => text.length <= longestHalt);
+  const fitting = [3, 2, 1].map(message).find((text) => text.length <= longestMessage);
   return lasting("halted", fitting ?? message(0), String(revision));
 }
 
@@ -278,22 +275,15 @@ export function removing(revision: number): Notice {
 
 /** `names`: the absent nodes; `until`: when the controller stops waiting for them, as ISO 8601. */
 export function awaited(revision: number, names: readonly string[], until: string): Notice {
-  const what = `${nodes(names.length)} away may hold the entries, and will remove them after returning: ${list(names)}`;
-  const command = `the removal waits for them until ${until}; to finish without them: ${finish(revision)}`;
-  return lasting(
-    "awaited",
-    `${line(finding("awaited", "removal", "nodes", what))}; ${command}`,
-    String(revision),
-  );
+  const what = `removal ${revision} waits until ${until} for ${nodes(names.length)} away: ${list(names)}`;
+  return lasting("awaited", line(finding("awaited", "removal", "nodes", what)), String(revision));
 }
-
-const finish = (revision: number) =>
-  `kubectl annotate secret ${globalSecretName} -n ${namespace} --overwrite ${annotations.released}=${revision}`;
 
 /**
  * The message about a removal that is late. If `releasing` (this revision removes our entries), the
- * message contains a command that ends the removal. With an earlier revision, this command would
- * delete our objects before any node has removed our entries.
+ * message names the revision, with which a person can end the removal (GPS306 on the page of
+ * codes). With an earlier revision, this would delete our objects before any node has removed our
+ * entries.
  */
 export function overdue(
   revision: number,
@@ -301,10 +291,9 @@ export function overdue(
   seconds: number,
   releasing: boolean,
 ): Notice {
-  const what = `removal has made no progress for ${seconds} s, waiting for ${list(names) || "the DaemonSet controller"}`;
-  const byHand = releasing ? `; to finish without them: ${finish(revision)}` : "";
-  const message = line(finding("overdue", "removal", "nodes", what)) + byHand;
-  return lasting("overdue", message, String(revision));
+  const which = releasing ? `removal ${revision}` : "the removal";
+  const what = `${which} has made no progress for ${seconds} s, waiting for ${list(names) || "the DaemonSet controller"}`;
+  return lasting("overdue", line(finding("overdue", "removal", "nodes", what)), String(revision));
 }
 
 /** `abandoned`: agents' pods that did not end. Their nodes have removed the entries. */

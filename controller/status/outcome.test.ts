@@ -76,12 +76,7 @@ const table: readonly (readonly [
         waiting: [waitingFor("a", "failed"), waitingFor("b", "silent")],
       }),
     ),
-    [
-      [
-        "halted",
-        /^GPS305 revision 7 failed on 2 nodes \(a and 1 more\), so no further node is asked; /,
-      ],
-    ],
+    [["halted", /^GPS305 revision 7 failed on 2 nodes \(a and 1 more\), so no other is asked; /]],
   ],
   [
     "a rollout is halted by silent nodes, of which one is gone",
@@ -91,7 +86,7 @@ const table: readonly (readonly [
         waiting: [waitingFor("a", "failed"), waitingFor("b", "silent")],
       }),
     ),
-    [["halted", /^GPS305 revision 7 is not answered by 2 nodes \(b and 1 more\), so no further /]],
+    [["halted", /^GPS305 revision 7 is not answered by 2 nodes \(b and 1 more\), so no other /]],
   ],
   [
     "the admission policy is missing",

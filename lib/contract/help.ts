@@ -1,28 +1,29 @@
-/** The link to a code's explanation. The page has one anchor for each code. */
+/** Where a code is explained: a page with an anchor for each code, and a command that prints it. */
 export const codesPage = "docs/reference/errors.md";
 
 /** `GPS218` → `docs/reference/errors.md#gps218`. */
-export function helpOf(code: string): string {
-  return `${codesPage}#${code.toLowerCase()}`;
-}
+export const anchorOf = (code: string): string => `${codesPage}#${code.toLowerCase()}`;
 
-/** The link for the first code in the text; undefined if the text has none. */
+/** `GPS218` → `kubectl pull-secret help GPS218`. The plugin contains the page. */
+export const helpOf = (code: string): string => `kubectl pull-secret help ${code}`;
+
+/** The command for the first code in the text; undefined if the text has none. */
 export function helpIn(text: string): string | undefined {
   const [code] = /\bGPS\d{3}\b/.exec(text) ?? [];
   return code && helpOf(code);
 }
 
-/**
- * Maximum length of a condition's message: four times that of an Event's message, and far below the
- * 32 KiB that Kubernetes allows.
- */
-const longestCondition = 4096;
+/** Maximum length of the message of a condition or an Event, so that a person reads all of it. */
+const longest = 200;
+
+/** The length that remains for a message with a code. */
+export const longestMessage = longest - ` [${helpOf("GPS000")}]`.length;
 
 /**
- * The text, cut to `longest` characters, with the link for its first code at the end. A cut never
- * removes the link.
+ * The text, cut to 200 characters, with the command for its first code at the end. A cut never
+ * removes the command. The log has the whole text.
  */
-export function withHelp(text: string, longest = longestCondition): string {
+export function withHelp(text: string): string {
   const help = helpIn(text);
   const end = help === undefined ? "" : ` [${help}]`;
   const room = longest - end.length;

@@ -26,9 +26,6 @@ export type Notice<Reason extends string = string> = Readonly<{
 /** The object that an Event is about. It need not exist. */
 export type About = Readonly<{ apiVersion: string; kind: string; metadata: V1ObjectMeta }>;
 
-/** The API server refuses longer messages. */
-const longestMessage = 1024;
-
 /**
  * The Event, as the API server stores it. Its name is a digest of its content. If another process
  * sends the same Event, the Event already exists and is not repeated.
@@ -48,7 +45,7 @@ function eventOf(
     metadata: { name: `${name.slice(0, 200)}.${suffix}`, namespace },
     type,
     reason,
-    message: message.slice(0, longestMessage),
+    message: withHelp(message),
     involvedObject: { apiVersion, kind, namespace, name, ...(uid && { uid, resourceVersion }) },
     source: { component },
     reportingComponent: component,
@@ -185,8 +182,7 @@ export function announcer<One extends Notice>({
       }
       // Rounded to half an hour, so that two controllers together repeat the Event once.
       const suffix = lasting ? `${digest}.${Math.floor(time / repeatMilliseconds)}` : digest;
-      const helped = { ...notice, message: withHelp(message, longestMessage) };
-      const body = eventOf(component, helped, about, suffix, now());
+      const body = eventOf(component, notice, about, suffix, now());
       queue.push({ notice, path: eventsIn(about.metadata), body, tries: 0 });
       worker ??= work().finally(() => (worker = undefined));
     },

@@ -19,8 +19,8 @@ test("adds the link for a code to each line whose message or fields contain the 
   assert.deepEqual(shown, [
     [30, "started", undefined, {}],
     [30, "started", undefined, { node: "n1" }],
-    [40, "GPS305 rollout: halted", "docs/reference/errors.md#gps305", {}],
-    [40, "GPS305 rollout: halted", "docs/reference/errors.md#gps305", { event: "RolloutHalted" }],
-    [50, "a run failed", "docs/reference/errors.md#gps402", { error }],
+    [40, "GPS305 rollout: halted", "kubectl pull-secret help GPS305", {}],
+    [40, "GPS305 rollout: halted", "kubectl pull-secret help GPS305", { event: "RolloutHalted" }],
+    [50, "a run failed", "kubectl pull-secret help GPS402", { error }],
   ]);
 });

@@ -18,8 +18,8 @@ const cases: readonly (readonly [text: string, shown: string])[] = [
     "revision 7 halted at 2026-11-23T09:00:00Z on 99/100",
   ],
   [
-    "GPS305 rollout: halted [docs/reference/errors.md#gps305], token#gps",
-    "GPS305 rollout: halted [docs/reference/errors.md#gps305], token#gps",
+    "GPS305 rollout: halted [kubectl pull-secret help GPS305], token#gps",
+    "GPS305 rollout: halted [kubectl pull-secret help GPS305], token#gps",
   ],
   ["x#hunter2", "[redacted]"],
   ["node ip-10-0-3f7a.internal: away", "node ip-10-0-3f7a.internal: away"],

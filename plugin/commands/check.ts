@@ -17,7 +17,7 @@ import { path } from "../document/operands.ts";
 import {
   codedLine,
   examineWhole,
-  explainedIn,
+  explainedBy,
   type Examined,
   protectionOf,
 } from "../document/verdict.ts";
@@ -125,7 +125,7 @@ export const check = command(
     else {
       const listed = output === "text" ? [...problems, ...warnings] : [];
       for (const issue of listed) io.err(codedLine(issue));
-      if (listed.length > 0) io.err(explainedIn(listed));
+      if (listed.length > 0) io.err(explainedBy(listed));
       const findings = { problems: problems.map(findingOf), warnings: warnings.map(findingOf) };
       if (accepted || output !== "text")
         await print(

@@ -95,6 +95,14 @@ test("exits with 3 and the last state when the time is over", async () => {
   );
 });
 
+test("checks once with --timeout 0", async () => {
+  for (const zero of ["0", "0s"]) {
+    const { code, err } = await call(["wait", "--timeout", zero], { cluster: cluster(onItsWay) });
+    assert.equal(code, 3, err);
+    assert.match(err, /not served yet: additional-pull-secret: version 812 is being rolled out/);
+  }
+});
+
 test("exits with 3 when interrupted", async () => {
   const enough = new AbortController();
   const received = () => enough.abort();

@@ -2,8 +2,8 @@
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { escape } from "#pullsecret/problems/keypath.ts";
 import { additionalSecretName } from "#contract/names.ts";
-import { toggle } from "#contract/values.ts";
-import { clusterFlags, sourceFlag, timeoutFlag } from "../cluster/flags.ts";
+import { duration, toggle } from "#contract/values.ts";
+import { clusterFlags, sourceFlag } from "../cluster/flags.ts";
 import {
   followObject,
   peekObject,
@@ -33,7 +33,11 @@ export const wait = command(
       "the time that the nodes may still need. The exit code is 0 if the edit is served, 1 if it\n" +
       "will not be served (with the reason), and 3 if the time is over.",
     flags: {
-      ...timeoutFlag("10m"),
+      timeout: {
+        read: (value) => (/^0s?$/.test(value) ? 0 : duration(value)),
+        standard: "10m",
+        what: "how long to wait; then the exit code is 3; 0 checks once",
+      },
       ...sourceFlag,
       deleted: { ...toggle, what: "the source's Secret is deleted; wait until no node has it" },
       "not-withdrawn": { ...toggle, what: "fail if the policy is Withdrawn, as helm test does" },
@@ -71,19 +75,19 @@ export async function untilServed(
   let last: Served | undefined;
   let denied: readonly string[] = [];
   const live = liveLine(io.live, io.err);
-  const answer = await followObject(cluster, {
-    seconds: timeout,
-    signal: io.signal,
-    each: (object) => {
-      if (notWithdrawn && object?.spec?.managementState === "Withdrawn") return withdrawn;
-      const now = judgeServed(object, present, { deleted });
-      denied = deniedOf(object);
-      if (now.is !== "waiting") return now;
-      live.show(now.why, object && expectedSeconds(object));
-      last = now;
-      return undefined;
-    },
-  }).finally(live.end);
+  const each = (object: GlobalPullSecret | undefined) => {
+    if (notWithdrawn && object?.spec?.managementState === "Withdrawn") return withdrawn;
+    const now = judgeServed(object, present, { deleted });
+    denied = deniedOf(object);
+    if (now.is !== "waiting") return now;
+    live.show(now.why, object && expectedSeconds(object));
+    last = now;
+    return undefined;
+  };
+  const following = { seconds: timeout, signal: io.signal, each };
+  const answer = await (
+    timeout === 0 ? peekObject(cluster).then(each) : followObject(cluster, following)
+  ).finally(live.end);
   if (answer?.is === "served" && denied.length > 0)
     io.err(`${denied.join(", ")}: denies the credential; pulls will fail, also of public images`);
   if (answer?.is === "served") io.out(`${escape(answer.why || "served")}\n`);

@@ -144,11 +144,11 @@ export function verdictOn(secret: SecretParts, protection: Protection, name?: st
 export const refusedFor = (problems: readonly Problem[]): Refused =>
   new Refused(problems.map(codedLine).join("\n"));
 
-/** A line with the places in the documentation that explain the codes of these problems. */
-export const explainedIn = (problems: readonly Problem[]): string =>
-  `explained in ${[...new Set(problems.map(({ code }) => code))].map(helpOf).join(", ")}`;
+/** A line with the command that explains the codes of these problems. */
+export const explainedBy = (problems: readonly Problem[]): string =>
+  `explained by ${helpOf([...new Set(problems.map(({ code }) => code))].join(" "))}`;
 
 /**
- * One line for people. It begins with the problem's code, which docs/reference/errors.md explains.
+ * One line for people. It begins with the problem's code, which errors.md explains.
  */
 export const codedLine = (issue: Problem): string => `${issue.code} ${formatProblem(issue)}`;

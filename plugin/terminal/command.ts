@@ -146,6 +146,8 @@ Shows, changes, pauses and withdraws the pull secret that every node of a cluste
 ${lists.join("\n")}
 COMMAND --help shows its flags and an example, such as
   ${exampleOf("wait", { example: "--timeout 5m" })}
+help CODE explains a code of a message, such as
+  ${exampleOf("help", { example: "GPS218" })}
 A file may be - for standard input, and a pull secret may be in the manifest of its Secret. Only
 merge --show-credentials prints credentials.
 Exit codes: 0 done, perhaps with warnings; 1 refused, or failed; 2 the command line is wrong or a

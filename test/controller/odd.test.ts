@@ -56,7 +56,7 @@ async function halted(): Promise<number> {
   kubelets.behaviour = (_, revision) => (revision > before ? failure : "ready");
   const bad = await published("bad");
   const event = await plane.untilEvent(on, "RolloutHalted", "GPS305", 120_000);
-  assert.match(event.message, new RegExp(`${bad} failed on 1 node \\([a-c]\\), so no further`));
+  assert.match(event.message, new RegExp(`${bad} failed on 1 node \\([a-c]\\), so no other`));
   assert.equal(started(bad), 1);
   return bad;
 }

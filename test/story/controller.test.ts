@@ -71,7 +71,7 @@ describe("plays the README's story on a fake API server", () => {
     assert.equal(ready(halted), "Ready=False Halted");
     assert.ok(
       halted.events.some((event) =>
-        event.includes("revision N failed on 1 node (NODE), so no further"),
+        event.includes("revision N failed on 1 node (NODE), so no other"),
       ),
     );
   });

@@ -5,7 +5,16 @@
  * programs share one file, programs.cjs, so that the image contains the API client only once.
  */
 import { build, type Plugin } from "esbuild";
-import { chmodSync, existsSync, globSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from "node:fs";
+import { codesPage } from "#contract/help.ts";
 import { launcher, plugin } from "./launcher.ts";
 import { licensesOf } from "./licenses.ts";
 import { programs } from "./programs.ts";
@@ -54,6 +63,17 @@ const withoutUnused: Plugin = {
   },
 };
 
+/** Puts the page of codes into the plugin, because no checkout is beside it. */
+const withCodesPage: Plugin = {
+  name: "with-codes-page",
+  setup(builder) {
+    builder.onLoad({ filter: /\/codes-page\.ts$/ }, () => ({
+      contents: `const page = ${JSON.stringify(readFileSync(codesPage, "utf8"))};
+        export const codesPage = () => page;`,
+    }));
+  },
+};
+
 const bundlePath = (name: string): string => `dist/${name}.cjs`;
 
 export type Bundle = Readonly<{
@@ -97,7 +117,12 @@ export async function bundles(): Promise<Bundle[]> {
   replace(`dist/${plugin}`, launcher, 0o755);
   replace("dist/LICENSES.txt", licensesOf(new Set(built.flatMap((entry) => [...entry.packages]))));
   const sources = new Set(built.flatMap((entry) => [...entry.sources]));
-  const others = ["package-lock.json", ...globSync("tools/build/*.ts"), `dist/${plugin}`];
+  const others = [
+    "package-lock.json",
+    codesPage,
+    ...globSync("tools/build/*.ts"),
+    `dist/${plugin}`,
+  ];
   replace(stamp, stampOf([...built.map(({ path }) => path), ...others, ...sources]));
   return built;
 }
@@ -122,7 +147,7 @@ async function bundleFor(target: string, selected: Programs, firstLine = ""): Pr
     banner: { js: firstLine },
     legalComments: "none",
     logLevel: "warning",
-    plugins: [withoutUnused],
+    plugins: [withoutUnused, withCodesPage],
   });
   mkdirSync("dist", { recursive: true });
   const mode = firstLine === "" ? 0o644 : 0o755;

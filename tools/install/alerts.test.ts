@@ -27,9 +27,7 @@ test("gives every alert a runbook with a command or an action", () => {
     const [file = "", anchor = ""] = runbook.split("#");
     const paragraphs = paragraphsBelow(file, anchor);
     const text = paragraphs.join(" ");
-    // In errors.md, what to do follows what the program does by itself.
-    const at = paragraphs.findIndex((paragraph) => paragraph.startsWith("**By itself**: "));
-    const you = file.endsWith("/errors.md") ? (paragraphs[at + 1] ?? "") : "";
+    const [, you = ""] = /\*\*Do\*\*: (.+)$/.exec(paragraphs.at(-1) ?? "") ?? [];
     const action = you !== "" && !/^No action needed[^;]*$/.test(you);
     assert.ok(action || /```sh |`kubectl /.test(text), `${alert}: ${runbook}: ${text}`);
   }

@@ -1,7 +1,7 @@
 /** The alerts of all programs, as one table, and the PrometheusRule of each program. */
 import type { ClusterStatus } from "#api/fleet-secret.ts";
 import { catalogue as nodeCodes } from "#contract/node-codes.ts";
-import { codesPage, helpOf } from "#contract/help.ts";
+import { codesPage, anchorOf } from "#contract/help.ts";
 import type { TroubleReason } from "#api/reasons.ts";
 import { catalogue } from "#controller/sources/problems.ts";
 import type { NodeState } from "#controller/status/gauges.ts";
@@ -44,7 +44,7 @@ const metric = (name: string, ...matchers: readonly string[]): string =>
 const controller = ["controller"] as const;
 
 /** The runbook of a code: its section on the page of codes. */
-const codeOf = (kind: keyof typeof catalogue): string => helpOf(catalogue[kind][0]);
+const codeOf = (kind: keyof typeof catalogue): string => anchorOf(catalogue[kind][0]);
 /** The runbook of an alert whose Event can have any of many codes. */
 const ofSources = `${codesPage}#pull-secrets`;
 
@@ -208,7 +208,7 @@ const lasting: Readonly<Record<TroubleKind, Lasting>> = {
     "1h",
     "Nodes may keep withdrawn entries",
     status("It names the nodes. Remove the entries there, then delete their NodePullSecrets."),
-    helpOf(nodeCodes.leftBehind[0]),
+    anchorOf(nodeCodes.leftBehind[0]),
   ],
 };
 
@@ -306,7 +306,7 @@ export const alerts: readonly Alert[] = [
     summary: "The token of a tenant's side expires within six hours",
     description:
       "Apply the output of `kubectl pull-secret fleet tenant NAMESPACE` to the management cluster again, or renew the kubeconfig in Secret kube-system/global-pull-secret-sync-management.",
-    runbook: helpOf("GPS477"),
+    runbook: anchorOf("GPS477"),
   },
   {
     alert: "GlobalPullSecretFleetClusterAway",
@@ -318,7 +318,7 @@ export const alerts: readonly Alert[] = [
     description: ofFleet(
       "If a cluster stays away, correct the server in its kubeconfig, or open the network to it.",
     ),
-    runbook: helpOf("GPS438"),
+    runbook: anchorOf("GPS438"),
   },
   {
     alert: "GlobalPullSecretFleetClusterFailed",

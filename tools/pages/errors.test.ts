@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { AgentCode } from "#contract/agent-codes.ts";
-import { helpIn, helpOf, withHelp } from "#contract/help.ts";
+import { anchorOf, helpIn, withHelp } from "#contract/help.ts";
 import { errorsPage, sections } from "./errors.ts";
-import { noAction, ofAgents } from "./codes/agents.ts";
-import { general, ofPrograms } from "./codes/by-itself.ts";
+import { ofAgents } from "./codes/agents.ts";
+import { ofPrograms } from "./codes/by-itself.ts";
 import { meanings } from "./codes/meanings.ts";
 
 const all = sections.flatMap(({ catalogue }) => Object.values(catalogue));
@@ -20,38 +19,28 @@ test("uses each code for one problem", () => {
   assert.deepEqual(codes.toSorted(), [...new Set(codes)].toSorted());
 });
 
-test("gives every code one anchor, a title, the product's own action, and the reader's action", () => {
+test("gives every code an anchor, a title, an example, what happens next, and what to do", () => {
   const [, ...pageSections] = errorsPage().split(/^## /m);
   const anchors: string[] = [];
   for (const [index, section] of pageSections.entries()) {
-    const [lead = "", ...parts] = section.split(/^### /m);
-    const isRuled = Object.values(general).some((rule) => textOf(lead).includes(rule));
+    const [, ...parts] = section.split(/^### /m);
     for (const part of parts) {
       const [heading = "", ...paragraphs] = part.trimEnd().split("\n\n");
       const [, id, code = ""] =
         /^<a id="(gps\d{3})"><\/a>(GPS\d{3}): \S.*[^.]$/.exec(heading) ?? [];
       assert.equal(id, code.toLowerCase(), part);
-      const mark = "**By itself**: ";
-      const [byItself, ...others] = paragraphs.filter((paragraph) => paragraph.startsWith(mark));
+      const [example = "", next = "", todo = "", ...others] = paragraphs.slice(-3);
       assert.deepEqual(others, [], part);
-      if (byItself === undefined) assert.ok(isRuled, `${id}: no action of the product`);
-      else assert.match(byItself, /^\S+ \S+ [A-Z][^]*\.$/);
-      const instructions = paragraphs.filter((paragraph) => !paragraph.startsWith("**"));
-      assert.ok(instructions.length > 0 || needsNoAction(code), `${id}: no action of the reader`);
-      for (const instruction of instructions) assert.match(instruction, /[.…?]$/);
+      assert.match(example, new RegExp(`^\\*\\*Example\\*\\*: \`${code} [^…]+\` \\(.+\\)$`));
+      assert.match(next, /^\*\*Next\*\*: [A-Z][^]*\.$/);
+      assert.match(todo, /^\*\*Do\*\*: \S[^]*[.…?]$/);
       anchors.push(`docs/reference/errors.md#${id}`);
     }
     assert.equal(parts.length, Object.keys(sections[index]?.catalogue ?? {}).length);
   }
-  assert.deepEqual(anchors.toSorted(), all.map(([code]) => helpOf(code)).toSorted());
+  assert.deepEqual(anchors.toSorted(), all.map(([code]) => anchorOf(code)).toSorted());
   assert.doesNotMatch(errorsPage(), /undefined/);
 });
-
-/** The text without line breaks. */
-const textOf = (lead: string) => lead.replaceAll(/\s+/g, " ");
-
-const needsNoAction = (code: string) =>
-  Object.hasOwn(ofAgents, code) && ofAgents[code as AgentCode][1] === noAction;
 
 test("has no text about a code that no longer exists", () => {
   const codes = new Set<string>(all.map(([code]) => code));
@@ -64,14 +53,14 @@ test("has a separate meaning for exactly the codes whose text in the catalogue i
   assert.deepEqual(Object.keys(meanings), bare.toSorted());
 });
 
-test("ends a text with the link for its first code, even if the text is cut", () => {
+test("ends a text with the help for its first code, in at most 200 characters", () => {
   assert.equal(helpIn("ready"), undefined);
-  assert.equal(withHelp("ready", 10), "ready");
+  assert.equal(withHelp("ready"), "ready");
   assert.equal(
-    withHelp("a: GPS305 failed; b: GPS218 rolled back", 1024),
-    "a: GPS305 failed; b: GPS218 rolled back [docs/reference/errors.md#gps305]",
+    withHelp("a: GPS305 failed; b: GPS218 rolled back"),
+    "a: GPS305 failed; b: GPS218 rolled back [kubectl pull-secret help GPS305]",
   );
-  const cut = withHelp(`GPS305 ${"x".repeat(2000)}`, 1024);
-  assert.equal(cut.length, 1024);
-  assert.match(cut, /x… \[docs\/reference\/errors\.md#gps305\]$/);
+  const cut = withHelp(`GPS305 ${"x".repeat(2000)}`);
+  assert.equal(cut.length, 200);
+  assert.match(cut, /x… \[kubectl pull-secret help GPS305\]$/);
 });

@@ -7,16 +7,21 @@ import { catalogue as fleet } from "#fleet/rules/problems.ts";
 import { catalogue as kubeconfigs } from "#kube/kubeconfig/problems.ts";
 import { catalogue as documents } from "#pullsecret/problems/problems.ts";
 import { catalogue as sync } from "#tenants/rules/problems.ts";
-import { noAction, ofAgents } from "./codes/agents.ts";
-import { general, ofPrograms } from "./codes/by-itself.ts";
+import { ofAgents } from "./codes/agents.ts";
+import { alternatives, general, ofPrograms } from "./codes/by-itself.ts";
+import { examples } from "./codes/examples.ts";
 import { meanings } from "./codes/meanings.ts";
 
 type Section = Readonly<{
   title: string;
   lead: string;
+  /** Where a person sees a code of this section. */
+  seen: string;
+  /** What a message names between the code and the problem. */
+  place: string;
   catalogue: Catalogue;
-  /** The product's own action for a code of this section; undefined: `lead` states it. */
-  byItself: (code: string) => string | undefined;
+  /** The product's own action for a code of this section. */
+  byItself: (code: string) => string;
 }>;
 
 /** The codes of every program, and of their inputs. */
@@ -27,47 +32,57 @@ export const sections: readonly Section[] = [
 
 - Codes below 150: ${general.refused} One bad entry would make the kubelet drop the whole file. Other sources stay in use. \`kubectl pull-secret status\` shows the code, and \`kubectl pull-secret check\` ends with exit code 1.
 - Codes from 150 on are warnings: ${general.warning} The Event \`AcceptedWithWarnings\` reports them.`,
+    seen: "`kubectl pull-secret status`, and `kubectl pull-secret check` for a file",
+    place: 'additional: auths["quay.io"]: ',
     catalogue: documents,
-    byItself: (code) => ofPrograms[code],
+    byItself: (code) => ofPrograms[code] ?? (code < "GPS150" ? general.refused : general.warning),
   },
   {
     title: "Agents",
     lead: `Found by the agent of a node: in its log, and, if the code explains a result, in the node's [NodePullSecret](nodepullsecret.md). \`kubectl pull-secret nodes\` shows these codes. ${general.agent}`,
+    seen: "`kubectl pull-secret nodes`, and the log of the agent's pod",
+    place: "",
     catalogue: agent,
-    byItself: (code) => unlessGeneral(ofAgents[code as AgentCode][0], general.agent),
+    byItself: (code) => ofAgents[code as AgentCode][0],
   },
   {
     title: "Controller",
     lead: `Found by the controller, in Events, in conditions and in its log. ${general.controller}`,
+    seen: "`kubectl pull-secret status`",
+    place: "",
     catalogue: { ...controller, ...unservedNodes },
-    byItself: (code) => ofPrograms[code],
+    byItself: (code) => ofPrograms[code] ?? general.controller,
   },
   {
     title: "Kubeconfigs",
     lead: `Found in a kubeconfig that is read as data, such as that of a guest cluster. ${general.kubeconfig}`,
+    seen: "the status of the object that names the kubeconfig, or the controller's log",
+    place: "kubeconfig: ",
     catalogue: kubeconfigs,
-    byItself: () => undefined,
+    byItself: () => general.kubeconfig,
   },
   {
     title: "Fleet",
     lead: `Found in the status of a FleetSecret. \`kubectl pull-secret fleet status\` lists the codes, each with its cluster. ${general.fleet}`,
+    seen: "`kubectl pull-secret fleet status`",
+    place: "",
     catalogue: fleet,
-    byItself: (code) => ofPrograms[code],
+    byItself: (code) => ofPrograms[code] ?? general.fleet,
   },
   {
     title: "SyncSecrets",
     lead: `Found in the status of a SyncSecret, and in the log of the program that found it. \`kubectl get syncsecrets -A\` shows which SyncSecrets are not Ready; [these commands](../extend/tenants.md#when-something-is-wrong) print the code of each. ${general.tenant}`,
+    seen: "`kubectl get syncsecrets -A -o yaml`",
+    place: "",
     catalogue: sync,
-    byItself: (code) => ofPrograms[code],
+    byItself: (code) => ofPrograms[code] ?? general.tenant,
   },
 ];
-
-const unlessGeneral = (action: string, rule: string) => (action === rule ? undefined : action);
 
 /** The page has a section for each catalogue, and in it a section for each code. */
 export function errorsPage(): string {
   const parts = [
-    `# Every code\n\nAfter this page you know what a code means, what the product does by itself, and what you can do. \`…\` stands for a detail, which is never a credential. Each section begins with what the product does by itself; **By itself** names what a single code adds or changes. The text without a label is what you can do; if there is none, no action is needed. If you know no code, begin with [troubleshooting](../use/troubleshoot.md).`,
+    `# Every code\n\nAfter this page you know what a code means, what happens next without you, and what you can do. \`kubectl pull-secret help GPS218\` prints the same on a terminal. \`…\` stands for a detail, which is never a credential. If you know no code, begin with [troubleshooting](../use/troubleshoot.md).`,
     sections
       .map(({ title }) => `[${title}](#${title.toLowerCase().replace(" ", "-")})`)
       .join(" · "),
@@ -76,25 +91,29 @@ export function errorsPage(): string {
   return `${parts.join("\n\n")}\n`;
 }
 
-function partsOf({ title, lead, catalogue, byItself }: Section): string[] {
-  const rows = Object.values(catalogue).toSorted(([a], [b]) => a.localeCompare(b));
-  const entries = rows.map(([code, what, todo]) => entry(code, what, byItself(code), todo));
-  return [`## ${title}\n\n${lead}`].concat(entries);
+function partsOf(section: Section): string[] {
+  const rows = Object.values(section.catalogue).toSorted(([a], [b]) => a.localeCompare(b));
+  return [`## ${section.title}\n\n${section.lead}`].concat(rows.map((row) => entry(section, row)));
 }
 
 /**
- * A message links to the code alone, so the heading has an anchor of its own before the title.
- * `todo`: the catalogue's instruction, used for codes without an instruction in agents.ts.
+ * A title, an example and where to see it, what happens next, and what to do. A message links to
+ * the code alone, so the heading has an anchor of its own before the title. `todo`: the catalogue's
+ * instruction, used for codes without an instruction in agents.ts.
  */
-function entry(code: string, what: string, byItself: string | undefined, todo: string): string {
+function entry({ seen, place, byItself }: Section, [code, what, todo]: Catalogue[string]): string {
   const you = Object.hasOwn(ofAgents, code) ? ofAgents[code as AgentCode][1] : sentence(todo);
   const meaning = (what === "{}" ? meanings[code] : escaped(what)) ?? "";
   const [, title, rest] = /^(.+?)(?:\. ([A-Z].*)|\.?)$/s.exec(meaning) ?? [];
-  const parts = [`### <a id="${code.toLowerCase()}"></a>${code}: ${title}`];
-  if (rest !== undefined) parts.push(rest);
-  if (byItself !== undefined) parts.push(`**By itself**: ${byItself}`);
-  if (you !== noAction) parts.push(you);
-  return parts.join("\n\n");
+  const details = [...(examples[code] ?? [])];
+  const example = what.replaceAll("{}", () => details.shift() ?? "…");
+  return [
+    `### <a id="${code.toLowerCase()}"></a>${code}: ${title}`,
+    ...(rest === undefined ? [] : [rest]),
+    `**Example**: \`${code} ${place}${example}\` (${seen})`,
+    `**Next**: ${byItself(code)}`,
+    `**Do**: ${[you, alternatives[code]].filter(Boolean).join(" ")}`,
+  ].join("\n\n");
 }
 
 /** A catalogue's text as a sentence. Names of fields and commands keep their first letter. */

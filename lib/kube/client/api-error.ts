@@ -19,6 +19,9 @@ type Refusal = Readonly<{
 const ownDenial =
   /^secrets "[^"]*" is forbidden: ValidatingAdmissionPolicy 'global-pull-secret-(?:objects|(?:joined|fleet)-secrets)' with binding '[^']*' denied request: /;
 
+/** The kubeconfig gives no credential, so no request was sent. */
+export class NoCredential extends Error {}
+
 /** The reason of an answer that is larger than allowed. */
 const tooLarge = "TooLarge";
 
@@ -112,6 +115,7 @@ export function unreachable(method: string, path: string, error: unknown): ApiEr
  */
 function reasonOf(error: unknown): string {
   if (error instanceof TooLarge) return tooLarge;
+  if (error instanceof NoCredential) return "NoCredential";
   if (!(error instanceof Error)) return "Unreachable";
   if ("code" in error && (error.code === "EMFILE" || error.code === "ENFILE"))
     return "TooManyOpenFiles";

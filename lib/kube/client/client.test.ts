@@ -122,7 +122,12 @@ test("if a credential cannot be obtained, reports an unreachable API server, and
       {},
       /output of the kubeconfig's command is not a credential$/,
     ],
-    ["is not there", { exec: exec(join(folder, "none")) }, {}, /ENOENT$/],
+    [
+      "is not there",
+      { exec: exec(join(folder, "none")) },
+      {},
+      /no answer NoCredential: the kubeconfig's credential plugin \S+none is not installed$/,
+    ],
     ["names a certificate that is missing", {}, { caFile: join(folder, "ca") }, /ENOENT/],
     ["speaks http", {}, { server: "http://127.0.0.1:1" }, /no answer Unreachable: /],
   ] as const;

@@ -10,7 +10,7 @@ import {
   RequestContext,
   type ResponseContext,
 } from "@kubernetes/client-node";
-import { ApiError, unreachable } from "./api-error.ts";
+import { ApiError, NoCredential, unreachable } from "./api-error.ts";
 import type { Timeouts, Query } from "./cluster.ts";
 import { Gathered } from "./answer-bytes.ts";
 import { fieldManager } from "./ownership.ts";
@@ -209,13 +209,21 @@ async function authenticate(config: KubeConfig, context: RequestContext): Promis
   try {
     await config.applySecurityAuthentication(context);
   } catch (error) {
-    // The JSON parser's error quotes the output of the kubeconfig's command. The output might be a
-    // credential with one wrong byte.
-    const isParsers = error instanceof SyntaxError;
-    throw isParsers
-      ? new Error("the output of the kubeconfig's command is not a credential")
-      : error;
+    const why = whyNone(error);
+    throw why === undefined ? error : new NoCredential(why);
   }
+}
+
+/** Why the kubeconfig's command gave no credential. Undefined if that is not the reason. */
+function whyNone(error: unknown): string | undefined {
+  // The JSON parser's error quotes the output of the kubeconfig's command. The output might be a
+  // credential with one wrong byte.
+  if (error instanceof SyntaxError)
+    return "the output of the kubeconfig's command is not a credential";
+  const { code, syscall = "", path } = error as NodeJS.ErrnoException;
+  if (code === "ENOENT" && syscall.startsWith("spawn"))
+    return `the kubeconfig's credential plugin ${path} is not installed`;
+  return undefined;
 }
 
 /** The whole answer as text. Throws as soon as it is larger than these limits. */

@@ -3,8 +3,7 @@ import type { AgentCode } from "#contract/agent-codes.ts";
 import { general } from "./by-itself.ts";
 
 /** No action for a person. */
-export const noAction = "No action needed.";
-const none = noAction;
+const none = "No action needed.";
 const longer = (what: string) => `If this state lasts, ${what}`;
 const untouched = general.agent;
 

@@ -72,3 +72,9 @@ export const ofPrograms: Readonly<Record<string, string>> = {
   GPS477: "The renewal is tried again each minute. Existing copies stay.",
   GPS480: "The token is renewed once an hour. Existing copies stay.",
 };
+
+const finish =
+  "To end the removal without these nodes, run `kubectl annotate secret global-pull-secret -n kube-system --overwrite globalpullsecret.io/released=REVISION`, with the number of the removal from the message.";
+
+/** Code → what a person can also do. */
+export const alternatives: Readonly<Record<string, string>> = { GPS306: finish, GPS324: finish };

@@ -1,0 +1,31 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { codesPage } from "../terminal/codes-page.ts";
+import { explanationOf } from "./code.ts";
+
+test("prints what the page states about a code, without markup", () => {
+  const page = [
+    '### <a id="gps218"></a>GPS218: rolled \\_back\\_',
+    "**Do**: Read `journalctl`, then [install\nagain](../use/install.md#x).",
+    '### <a id="gps220"></a>GPS220: dead',
+    "**Do**: Repair it.",
+    "## Controller",
+  ].join("\n\n");
+  assert.equal(
+    explanationOf(page, "gps218"),
+    "GPS218: rolled _back_\n\nDo: Read journalctl, then install\nagain.\n",
+  );
+  assert.equal(explanationOf(page, "GPS220"), "GPS220: dead\n\nDo: Repair it.\n");
+  assert.equal(explanationOf(page, "GPS999"), undefined);
+});
+
+test("explains every code of the page in three labelled parts", () => {
+  const page = codesPage();
+  const codes = Array.from(page.matchAll(/<a id="(gps\d{3})">/g), ([, code = ""]) => code);
+  assert.ok(codes.length > 200, String(codes.length));
+  for (const code of codes)
+    assert.match(
+      explanationOf(page, code) ?? "",
+      /^GPS\d{3}: .*\n\n.*Example:\s.*\n\nNext:\s.*\n\nDo:\s/s,
+    );
+});

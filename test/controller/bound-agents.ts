@@ -229,7 +229,9 @@ export const denied: Readonly<Record<string, Change>> = {
   "no security context": (spec) => delete containerOf(spec).securityContext,
   "no seccomp profile": (spec) =>
     (spec.securityContext = { seccompProfile: { type: "Unconfined" } }),
-  "the node's processes": (spec) => (spec.hostPID = true),
+  "the node's processes": (spec) => {
+    Object.assign(spec, { hostPID: true, shareProcessNamespace: false });
+  },
   "the node's IPC": (spec) => (spec.hostIPC = true),
   "an additional container": (spec) => spec.containers.push({ name: "b", image }),
   "an init container": (spec) => (spec.initContainers = [{ name: "b", image }]),

@@ -157,7 +157,7 @@ async function install(objects: readonly KubeObject[]): Promise<void> {
   kubeconfig = writeKubeconfig(cluster, "controller", cluster.server, token);
   connection = open(loadKubeConfig(kubeconfig), () => {}, {});
   own = callsOver(connection);
-  const evil = changed((spec) => (spec.hostPID = true));
+  const evil = changed((spec) => (spec.hostIPC = true));
   await until("the policies are in force", async () => {
     const all = [applied(evil), refusal(apply(owned.role, { ...role, rules: [grants] }))];
     return (await Promise.all(all)).every((message) => message !== "");
@@ -285,7 +285,7 @@ describe("the policies if other clients write too", () => {
     const how = { manager: "somebody", force: true, dryRun: true };
     await admin.apply(
       owned.daemonSet,
-      changed((spec) => (spec.hostPID = true)),
+      changed((spec) => (spec.hostIPC = true)),
       how,
     );
   });
@@ -325,7 +325,7 @@ describe("the policies if other clients write too", () => {
     const { labels, annotations } = added.spec?.template.metadata ?? {};
     for (const map of [labels, annotations]) Object.assign(map ?? {}, { "a.example/team": "a" });
     spec.containers.push({ name: "side", image: "side.example/car:1" });
-    spec.hostPID = true;
+    spec.hostIPC = true;
     await admin.replace(owned.daemonSet, added);
     assert.equal(await applied(declared({ probationSeconds: 30 })), "");
     const more = changed((podSpec) => {

@@ -17,6 +17,7 @@ import { fleetReference, nodeReference, reference, syncReference } from "./pages
 import { configurationPage } from "./pages/configuration.ts";
 import { errorsPage } from "./pages/errors.ts";
 import { metricsPage } from "./pages/metrics.ts";
+import { readmePage, supportPage } from "./pages/platforms.ts";
 import { wrapped } from "./pages/markdown.ts";
 
 /** File → its whole text. */
@@ -29,6 +30,8 @@ export function pages(): Readonly<Record<string, string>> {
 
 function written(): Readonly<Record<string, string>> {
   return {
+    "README.md": readmePage(),
+    "SUPPORT.md": supportPage(),
     [codesPage]: errorsPage(),
     "docs/reference/configuration.md": configurationPage(),
     "docs/reference/metrics.md": metricsPage(),

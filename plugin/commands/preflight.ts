@@ -3,11 +3,12 @@
  * it.
  */
 import type { V1Node } from "@kubernetes/client-node";
+import { oneOf } from "#contract/values.ts";
 import { collections } from "#kube/client/paths.ts";
 import { clusterFlags } from "../cluster/flags.ts";
-import { Preflighter, preflightLines } from "../show/preflight.ts";
+import { Preflighter, preflightLines, valuesFor } from "../show/preflight.ts";
 import { command } from "../terminal/command.ts";
-import { outputFlag, print } from "../terminal/output.ts";
+import { print } from "../terminal/output.ts";
 import { paintFor } from "../terminal/paint.ts";
 
 export const preflight = command(
@@ -20,8 +21,17 @@ export const preflight = command(
       "kubelets report, it predicts for each kind of node the distribution, the kubelet's systemd\n" +
       "unit, the possible modes of delivery, and whether the kubelet would restart. The duration is\n" +
       "an estimate for the default rollout. The agent examines each node itself before a change.\n" +
-      "The exit code is 1 if no node can be served.",
-    flags: { ...outputFlag, ...clusterFlags },
+      "With -o values, prints the values of the chart for these nodes. The exit code is 1 if no node\n" +
+      "can be served, or if the nodes need different values.",
+    flags: {
+      output: {
+        read: oneOf("text", "json", "yaml", "values"),
+        standard: "text",
+        short: "o",
+        what: "how to print: text, json, yaml, or the chart's values",
+      },
+      ...clusterFlags,
+    },
   },
   async ({ output, ...how }, io) => {
     const cluster = await io.reach(how);
@@ -30,6 +40,12 @@ export const preflight = command(
       for (const node of page) preflighter.add(node);
     });
     const result = preflighter.result();
+    if (output === "values") {
+      const { values, conflict } = valuesFor(result);
+      io.out(await io.yaml(values));
+      if (conflict !== undefined) io.err(conflict);
+      return conflict === undefined ? 0 : 1;
+    }
     await print(output, result, (report) => preflightLines(report, paintFor(io.terminal)), io);
     return result.groups.some(({ modes }) => modes.length > 0) ? 0 : 1;
   },

@@ -30,39 +30,87 @@ const node = (
 
 const server = { "node-role.kubernetes.io/control-plane": "true" };
 
+const first = "kubeadm, and others with kubelet.service";
+
 for (const [reported, distribution, unit, restarts, modes] of [
-  [{}, "kubeadm or another", "kubelet.service", true, 3],
+  [{}, first, "kubelet.service", true, 3],
   [{ providerID: "kind://podman/kind/kind-worker" }, "kind", "kubelet.service", true, 3],
-  [{ version: "v1.34.1+k3s1", labels: server }, "k3s server", "k3s.service", false, 2],
-  [{ version: "v1.34.1+k3s1" }, "k3s agent", "k3s-agent.service", false, 2],
-  [{ version: "v1.34.1+rke2r1", labels: server }, "rke2 server", "rke2-server.service", false, 2],
-  [{ version: "v1.34.1+rke2r1" }, "rke2 agent", "rke2-agent.service", false, 2],
-  [{ image: "Talos (v1.11.0)" }, "Talos", "-", false, 1],
-  [{ version: "v1.34.1-eks-113cf36" }, "EKS", "kubelet.service", true, 2],
-  [{ labels: { "eks.amazonaws.com/compute-type": "fargate" } }, "EKS Fargate", "-", false, 0],
-  [{ version: "v1.34.1-gke.100" }, "GKE", "kubelet.service", true, 2],
-  [{ labels: { "kubernetes.azure.com/cluster": "c" } }, "AKS", "kubelet.service", true, 2],
+  [{ version: "v1.34.1+k3s1", labels: server }, "k3s", "k3s.service", false, 2],
+  [{ version: "v1.34.1+k3s1" }, "k3s", "k3s-agent.service", false, 2],
+  [{ version: "v1.34.1+k3s1", image: "K3s v1.34.1+k3s1" }, "k3d", "-", false, 1],
+  [{ version: "v1.34.1+rke2r1", labels: server }, "RKE2", "rke2-server.service", false, 2],
+  [{ version: "v1.34.1+rke2r1" }, "RKE2", "rke2-agent.service", false, 2],
+  [{ version: "v1.33.1+k0s" }, "k0s", "k0sworker.service", false, 2],
   [
-    {
-      labels: { "node.openshift.io/os_id": "rhel", "node.kubernetes.io/instance-type": "rhde" },
-    },
-    "MicroShift",
+    { labels: { "microk8s.io/cluster": "true" } },
+    "MicroK8s",
+    "snap.microk8s.daemon-kubelite.service",
+    false,
+    2,
+  ],
+  [{ image: "Talos (v1.11.0)" }, "Talos", "-", false, 1],
+  [{ image: "Docker Desktop" }, "Docker Desktop", "-", false, 1],
+  [{ version: "v1.34.1-eks-113cf36" }, "EKS (AL2023)", "kubelet.service", true, 2],
+  [
+    { version: "v1.34.1-eks-113cf36", image: "Bottlerocket OS 1.50" },
+    "Bottlerocket",
+    "kubelet.service",
+    true,
+    2,
+  ],
+  [
+    { labels: { "eks.amazonaws.com/compute-type": "auto" } },
+    "EKS Auto Mode",
+    "kubelet.service",
+    true,
+    2,
+  ],
+  [{ labels: { "eks.amazonaws.com/compute-type": "fargate" } }, "EKS Fargate", "-", false, 0],
+  [{ version: "v1.34.1-gke.100" }, "GKE Standard", "kubelet.service", true, 2],
+  [{ labels: { "kubernetes.azure.com/cluster": "c" } }, "AKS", "kubelet.service", true, 2],
+  [{ labels: { "node.kubernetes.io/instance-type": "rhde" } }, "MicroShift", "-", false, 1],
+  [
+    { labels: { "node.openshift.io/os_id": "rhel" } },
+    "OpenShift (also with HyperShift)",
     "-",
     false,
-    1,
+    0,
   ],
-  [{ labels: { "node.openshift.io/os_id": "rhel" } }, "OpenShift", "kubelet.service", false, 0],
-  [{ labels: { type: "virtual-kubelet" } }, "virtual kubelet", "-", false, 0],
-  [{ labels: { type: "kwok" } }, "virtual kubelet", "-", false, 0],
-  [{ labels: { "liqo.io/type": "virtual-node" } }, "virtual kubelet", "-", false, 0],
+  ...[{ type: "virtual-kubelet" }, { type: "kwok" }, { "liqo.io/type": "virtual-node" }].map(
+    (labels) => [{ labels }, "virtual-kubelet, KWOK, Liqo's virtual nodes", "-", false, 0] as const,
+  ),
 ] as const)
   test(`predicts ${distribution} with ${unit} for a node with ${JSON.stringify(reported)}`, () => {
-    const kind = kindOf(node(reported));
+    const kind = kindOf(node(reported as Reported));
     assert.deepEqual(
       [kind.distribution, kind.unit, kind.restarts, kind.modes.length],
       [distribution, unit, restarts, modes],
     );
+    assert.equal(kind.modes.length === 0, kind.state === "unserved");
+    if (kind.state === "expected") assert.match(kind.note ?? "", /^expected to work, but no test /);
   });
+
+test("does not say that nodes can be served if no test runs their platform or their versions", async () => {
+  const old = { version: "v1.27.4" };
+  const fake = cluster(node({}), node({ version: "v1.33.1+k0s" }), node(old));
+  const { out } = await call(["preflight"], { cluster: fake });
+  assert.match(out, /^1 of 3 nodes can be served; 2 more are expected to work, but no test runs /);
+  assert.match(out, /k0s \(n\): expected .*; set --kubelet-directory=\/var\/lib\/k0s\/kubelet\n/);
+  assert.match(out, /: expected .*; kubelet v1\.27\.4 is older than those of our tests\n/);
+});
+
+test("prints the chart's values for the nodes, and refuses to choose for mixed nodes", async () => {
+  const k0s = node({ version: "v1.33.1+k0s" });
+  const ofOne = await call(["preflight", "-o", "values"], { cluster: cluster(k0s) });
+  assert.deepEqual(
+    [ofOne.code, ofOne.out],
+    [0, '{"flags":{"kubeletDirectory":"/var/lib/k0s/kubelet"}}\n'],
+  );
+  const mixed = cluster(k0s, node({ image: "Bottlerocket OS 1.50" }));
+  const { code, err } = await call(["preflight", "-o", "values"], { cluster: mixed });
+  assert.equal(code, 1);
+  assert.match(err, /^k0s, Bottlerocket: need different values, /);
+});
 
 function cluster(...nodes: readonly V1Node[]): FakeCluster {
   const fake = new FakeCluster();

@@ -7,16 +7,21 @@ import { conditionOf } from "#kube/conditions.ts";
 import type { DeliveryMode } from "#contract/names.ts";
 import { span, table } from "../terminal/output.ts";
 import { stepSeconds, stepsFor } from "./expected.ts";
+import { platformOf, settingOf, type Platform, type Values } from "./platforms.ts";
 import type { Paint } from "../terminal/paint.ts";
 
 type Kind = Readonly<{
   distribution: string;
+  state: Platform["state"];
   /** The kubelet's systemd unit. */
   unit: string;
   modes: readonly DeliveryMode[];
   /** Whether mode Restart, the default, restarts the kubelet. */
   restarts: boolean;
+  /** What to know about these nodes. */
   note?: string;
+  /** Values of the chart that these nodes need. */
+  values?: Values;
 }>;
 
 /** A group of similar nodes, as `-o json` prints it. */
@@ -33,124 +38,58 @@ export type Preflight = Readonly<{
   seconds: number;
 }>;
 
-const systemd = { unit: "kubelet.service", restarts: true } as const;
-/** A node that its owner can prepare for every mode. */
-const prepared = { ...systemd, modes: ["Restart", "Reread", "CredentialProvider"] } as const;
-const cloud = {
-  ...systemd,
-  modes: ["Restart", "Reread"],
-  note: "not CredentialProvider: the cloud's own provider is configured (GPS235)",
-} as const satisfies Omit<Kind, "distribution">;
+/** Versions below these are older than any that tests run. */
+const oldest = { kubelet: [1, 31], containerd: [2, 0] } as const;
 
-/** A kind of node on which the product changes nothing. */
-const unserved = (distribution: string, note: string): Kind => ({
-  distribution,
-  unit: "-",
-  modes: [],
-  restarts: false,
-  note,
-});
+const isBelow = (version: string, [major, minor]: readonly [number, number]): boolean => {
+  const [, its = "", least = ""] = /(\d+)\.(\d+)/.exec(version) ?? [];
+  return its !== "" && (Number(its) < major || (Number(its) === major && Number(least) < minor));
+};
 
-/** A kind of node whose kubelet is not a systemd unit. */
-const withoutUnit = (distribution: string, reason: string): Kind => ({
-  distribution,
-  unit: "-",
-  modes: ["Reread"],
-  restarts: false,
-  note: `${reason}: set spec.delivery.mode: Reread`,
-});
-
-/**
- * Kinds of nodes. The first row that matches a node counts. docs/use/delivery-node.md and README.md
- * describe how we know each row.
- */
-const kinds: readonly (readonly [(node: Facts) => boolean, Kind])[] = [
-  [({ os }) => os === "windows", unserved("Windows", "not supported")],
-  [
-    ({ labels }) => labels["eks.amazonaws.com/compute-type"] === "fargate",
-    unserved("EKS Fargate", "no DaemonSet runs there"),
-  ],
-  [
-    ({ labels }) =>
-      ["virtual-kubelet", "kwok"].includes(labels["type"] ?? "") ||
-      labels["liqo.io/type"] === "virtual-node",
-    unserved("virtual kubelet", "there is no node"),
-  ],
-  [
-    ({ labels }) => labels["node.kubernetes.io/instance-type"] === "rhde",
-    withoutUnit("MicroShift", "its kubelet is part of microshift.service"),
-  ],
-  [
-    ({ labels, image }) =>
-      "node.openshift.io/os_id" in labels || /CoreOS.*(OpenShift|4\d\d\.)/.test(image),
-    {
-      ...unserved(
-        "OpenShift",
-        "nothing is deployed (GPS323): use the cluster's own global pull secret",
-      ),
-      unit: systemd.unit,
-    },
-  ],
-  ...(["k3s", "rke2"] as const).flatMap((name) => {
-    const is = ({ version }: Facts) => version.includes(`+${name}`);
-    const carriesMore = {
-      modes: ["Restart", "Reread"],
-      restarts: false,
-      note: "its unit carries more than a kubelet: not restarted, the kubelet reads the file within 5 minutes",
-    } as const;
-    const server: Kind = {
-      ...carriesMore,
-      distribution: `${name} server`,
-      unit: name === "k3s" ? "k3s.service" : "rke2-server.service",
-    };
-    const agent: Kind = {
-      ...carriesMore,
-      distribution: `${name} agent`,
-      unit: `${name}-agent.service`,
-    };
-    return [
-      [(node: Facts) => is(node) && isControlPlane(node), server] as const,
-      [is, agent] as const,
-    ];
-  }),
-  [({ image }) => image.startsWith("Talos"), withoutUnit("Talos", "no systemd")],
-  [
-    ({ labels, version }) => "eks.amazonaws.com/nodegroup" in labels || version.includes("-eks-"),
-    { ...cloud, distribution: "EKS" },
-  ],
-  [
-    ({ labels, version }) => "cloud.google.com/gke-nodepool" in labels || version.includes("-gke."),
-    { ...cloud, distribution: "GKE", note: `${cloud.note}; Autopilot pods may not write to nodes` },
-  ],
-  [({ labels }) => "kubernetes.azure.com/cluster" in labels, { ...cloud, distribution: "AKS" }],
-  [({ provider }) => provider.startsWith("kind://"), { ...prepared, distribution: "kind" }],
-  [() => true, { ...prepared, distribution: "kubeadm or another" }],
-];
-
-type Facts = Readonly<{
-  labels: Readonly<Record<string, string>>;
-  version: string;
-  image: string;
-  os: string;
-  /** spec.providerID, which a cloud's controller or the installer sets. */
-  provider: string;
-}>;
-
-const isControlPlane = ({ labels }: Facts): boolean =>
-  "node-role.kubernetes.io/control-plane" in labels || "node-role.kubernetes.io/etcd" in labels;
-
-export function kindOf({ metadata, spec, status }: V1Node): Kind {
-  const { kubeletVersion = "", osImage = "", operatingSystem = "linux" } = status?.nodeInfo ?? {};
-  const facts = {
-    labels: metadata?.labels ?? {},
-    version: kubeletVersion,
-    image: osImage,
-    os: operatingSystem,
-    provider: spec?.providerID ?? "",
-  };
-  const row = kinds.find(([fits]) => fits(facts)) as (typeof kinds)[number];
-  return row[1];
+/** The parts of a node that are older than those that tests run. */
+function oldPartsOf({ status }: V1Node): string[] {
+  const { kubeletVersion = "", containerRuntimeVersion: runtime = "" } = status?.nodeInfo ?? {};
+  return [
+    ...(isBelow(kubeletVersion, oldest.kubelet) ? [`kubelet ${kubeletVersion}`] : []),
+    ...(runtime.startsWith("containerd:") && isBelow(runtime, oldest.containerd)
+      ? [runtime.replace("://", " ")]
+      : []),
+  ];
 }
+
+export function kindOf(node: V1Node): Kind {
+  const platform = platformOf(node);
+  const { name, units, modes, restarts, note, provider, evidence, values } = platform;
+  const old = oldPartsOf(node);
+  const isOld = platform.state === "tested" && old.length > 0;
+  const state = isOld ? "expected" : platform.state;
+  const setting = settingOf(platform);
+  const notes = [
+    ...(state === "expected" ? [`expected to work, but no test runs it (${evidence})`] : []),
+    ...old.map((part) => `${part} is older than those of our tests`),
+    ...(note === undefined ? [] : [note]),
+    ...(provider?.startsWith("GPS") === true ? [`not CredentialProvider: ${provider}`] : []),
+    ...(setting === undefined ? [] : [`set ${setting}`]),
+  ];
+  return {
+    distribution: plain(name),
+    state,
+    unit: (isControlPlane(node) ? units[0] : units.at(-1)) ?? "-",
+    modes,
+    restarts,
+    ...(notes.length > 0 && { note: plain(notes.join("; ")) }),
+    ...(values && { values }),
+  };
+}
+
+/** Without Markdown's marks, and without our links, which lead into a checkout. */
+const plain = (text: string): string =>
+  text.replaceAll("`", "").replaceAll(/ ?\(\[[^\]]+\]\([^)]+\)\)/g, "");
+
+const isControlPlane = ({ metadata }: V1Node): boolean =>
+  ["control-plane", "etcd"].some(
+    (role) => `node-role.kubernetes.io/${role}` in (metadata?.labels ?? {}),
+  );
 
 /**
  * Whether the node has extended resources, such as `nvidia.com/gpu`, which are the only ones with a
@@ -170,20 +109,25 @@ function count(counts: Omit<Counts, "ready">, node: V1Node): void {
 
 /** Counts the nodes of each kind, page by page. It stores only counts, even for 5,000 nodes. */
 export class Preflighter {
-  readonly #groups = new Map<Kind, Counts>();
+  /** The kind as JSON → its nodes. */
+  readonly #groups = new Map<string, Counts & Readonly<{ kind: Kind }>>();
   readonly #devices = { nodes: 0, examples: [] };
 
   add(node: V1Node): void {
     const kind = kindOf(node);
-    const group = this.#groups.get(kind) ?? { nodes: 0, ready: 0, examples: [] };
+    const key = JSON.stringify(kind);
+    const group = this.#groups.get(key) ?? { kind, nodes: 0, ready: 0, examples: [] };
     count(group, node);
     if (conditionOf(node.status, "Ready")?.status === "True") group.ready += 1;
-    this.#groups.set(kind, group);
+    this.#groups.set(key, group);
     if (kind.restarts && hasDevices(node)) count(this.#devices, node);
   }
 
   result(): Preflight {
-    const groups = [...this.#groups].map(([kind, counts]) => Object.assign({}, kind, counts));
+    const groups = [...this.#groups.values()].map(({ kind, ...counts }) => ({
+      ...kind,
+      ...counts,
+    }));
     const nodes = nodesIn(groups);
     const restarts = nodesIn(groups.filter((group) => group.restarts));
     return {
@@ -234,10 +178,15 @@ export function preflightLines(preflight: Preflight, paint: Paint): string[] {
       `  devices on ${devices.nodes} of these nodes (${devices.examples.join(", ")}): a kubelet ` +
         "restart can end pods that use them (UnexpectedAdmissionError); mode Reread avoids it",
     );
-  const served = nodesIn(preflight.groups.filter(({ modes }) => modes.length > 0));
-  const ink = served === preflight.nodes ? paint.good : paint.doubt;
+  const of = (state: Kind["state"]) =>
+    nodesIn(preflight.groups.filter((group) => group.state === state));
+  const [tested, expected] = [of("tested"), of("expected")];
+  const ink = tested === preflight.nodes ? paint.good : paint.doubt;
   return [
-    ink(`${served} of ${preflight.nodes} nodes can be served`),
+    ink(
+      `${tested} of ${preflight.nodes} nodes can be served` +
+        (expected === 0 ? "" : `; ${expected} more are expected to work, but no test runs them`),
+    ),
     preflight.restarts === 0
       ? "no kubelet would restart"
       : `a rollout in mode Restart would restart ${preflight.restarts} kubelets, 10 % at a time: ` +
@@ -247,4 +196,22 @@ export function preflightLines(preflight: Preflight, paint: Paint): string[] {
     "if a node has only one of the later files, move its entries to the first file before you install:",
     `  kubectl debug node/NAME -it --image=busybox -- ls -l ${credentialFiles.map((file) => `/host${file}`).join(" ")}`,
   ];
+}
+
+/**
+ * The chart's values for all nodes that can be served. A setting counts for all nodes, so a second
+ * value for the same setting is a conflict, and so is a kind of node that does not need it.
+ */
+export function valuesFor({ groups }: Preflight): Readonly<{ values: Values; conflict?: string }> {
+  const served = groups.filter(({ modes }) => modes.length > 0);
+  const needs = new Map(served.map((group) => [JSON.stringify(group.values ?? {}), group]));
+  const [first] = needs.values();
+  if (needs.size <= 1) return { values: first?.values ?? {} };
+  const names = [...needs.values()].map(({ distribution }) => distribution).join(", ");
+  return {
+    values: { policy: { delivery: { mode: "Reread" } } },
+    conflict:
+      `${names}: need different values, but one release has the same for all nodes; mode Reread ` +
+      "needs no systemd and no SELinux type, but one kubelet directory",
+  };
 }

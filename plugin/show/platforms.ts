@@ -1,0 +1,273 @@
+/**
+ * Every platform that we know. This table makes the platforms of SUPPORT.md and README.md, and
+ * decides what `preflight` prints, so that they cannot disagree. Pure.
+ */
+import type { V1Node } from "@kubernetes/client-node";
+import type { DeliveryMode } from "#contract/names.ts";
+
+/** Values of the chart. */
+export type Values = Readonly<{
+  policy?: Readonly<{ delivery: Readonly<{ mode: DeliveryMode }> }>;
+  flags?: Readonly<Record<string, string>>;
+}>;
+
+export type Platform = Readonly<{
+  name: string;
+  /** `tested`: tests run such a node. `expected`: no test does. `unserved`: nothing can work. */
+  state: "tested" | "expected" | "unserved";
+  /** How we know. */
+  evidence: string;
+  /** The kubelet's systemd units: of servers, and of workers if they have another. */
+  units: readonly string[];
+  modes: readonly DeliveryMode[];
+  /** Whether mode Restart, the default, restarts the kubelet. */
+  restarts: boolean;
+  /** What mode Restart does, if the platform is not simply served. */
+  note?: string;
+  /** The same for mode CredentialProvider. By default nobody has tried it. */
+  provider?: string;
+  values?: Values;
+  /** What to do, if it is not a value of the chart. */
+  todo?: string;
+  /** Undefined if no field of a Node shows the platform. */
+  is?: (node: Facts) => boolean;
+}>;
+
+type Facts = Readonly<{
+  name: string;
+  labels: Readonly<Record<string, string>>;
+  version: string;
+  image: string;
+  os: string;
+  /** spec.providerID, which a cloud's controller or the installer sets. */
+  provider: string;
+}>;
+
+const systemd = { units: ["kubelet.service"], restarts: true } as const;
+const prepared = { ...systemd, modes: ["Restart", "Reread", "CredentialProvider"] } as const;
+
+const cloud = {
+  ...systemd,
+  state: "expected",
+  modes: ["Restart", "Reread"],
+  provider: "GPS235: the cloud's own provider is configured",
+  evidence: "read in their published files",
+} as const satisfies Partial<Platform>;
+
+const unserved = { state: "unserved", units: [], modes: [], restarts: false } as const;
+
+const reread: Values = { policy: { delivery: { mode: "Reread" } } };
+const noSystemd = {
+  state: "expected",
+  units: [],
+  modes: ["Reread"],
+  restarts: false,
+  note: "GPS262: no systemd",
+  values: reread,
+  evidence: "tests run `Reread` with a kubelet that no unit starts",
+} as const satisfies Partial<Platform>;
+
+/** Units that carry more than a kubelet. */
+const carriesMore = {
+  state: "expected",
+  modes: ["Restart", "Reread"],
+  restarts: false,
+  note: "not restarted, because the unit carries more than a kubelet; the kubelet reads the file within five minutes",
+} as const satisfies Partial<Platform>;
+
+const superType = {
+  ...systemd,
+  state: "expected",
+  modes: ["Restart", "Reread"],
+  values: { flags: { selinuxType: "super_t" } },
+  evidence: "read in source",
+} as const satisfies Partial<Platform>;
+
+/** A node for which no other row fits. */
+const ordinary: Platform = {
+  ...prepared,
+  name: "kubeadm, and others with `kubelet.service`",
+  state: "tested",
+  provider: "works",
+  evidence: "tests run the unit, not kubeadm itself",
+};
+
+/** The first platform that fits a node counts. */
+export const platforms: readonly Platform[] = [
+  ordinary,
+  {
+    ...prepared,
+    name: "kind",
+    state: "expected",
+    provider: "as kubeadm",
+    evidence: "tests run a node without a D-Bus daemon, not kind itself",
+    is: ({ provider }) => provider.startsWith("kind://"),
+  },
+  {
+    ...prepared,
+    name: "minikube",
+    state: "expected",
+    evidence: "its documentation",
+    is: ({ labels }) => "minikube.k8s.io/name" in labels,
+  },
+  { ...noSystemd, name: "Talos", is: ({ image }) => image.startsWith("Talos") },
+  { ...noSystemd, name: "k3d", is: ({ image }) => image.startsWith("K3s ") },
+  { ...noSystemd, name: "Docker Desktop", is: ({ image }) => image.startsWith("Docker Desktop") },
+  {
+    ...noSystemd,
+    name: "Rancher Desktop and other nodes with Alpine",
+    is: ({ image }) => /^(?:Alpine|Rancher Desktop)/.test(image),
+  },
+  {
+    ...carriesMore,
+    name: "k3s",
+    units: ["k3s.service", "k3s-agent.service"],
+    provider: "GPS235",
+    todo: "`--restart-control-plane Always` restarts them",
+    evidence: "tests with a scripted systemd",
+    is: ({ version }) => version.includes("+k3s"),
+  },
+  {
+    ...carriesMore,
+    name: "RKE2",
+    units: ["rke2-server.service", "rke2-agent.service"],
+    provider: "GPS235",
+    todo: "`--restart-control-plane Always` restarts them",
+    evidence: "tests with a scripted systemd",
+    is: ({ version }) => version.includes("+rke2"),
+  },
+  {
+    ...carriesMore,
+    name: "k0s",
+    units: ["k0scontroller.service", "k0sworker.service"],
+    values: { flags: { kubeletDirectory: "/var/lib/k0s/kubelet" } },
+    evidence: "read in source",
+    is: ({ version }) => version.includes("+k0s"),
+  },
+  {
+    ...carriesMore,
+    name: "MicroK8s",
+    units: ["snap.microk8s.daemon-kubelite.service"],
+    values: { flags: { kubeletDirectory: "/var/snap/microk8s/common/var/lib/kubelet" } },
+    evidence: "read in source",
+    is: ({ labels }) => "microk8s.io/cluster" in labels,
+  },
+  {
+    ...prepared,
+    name: "Canonical Kubernetes",
+    state: "expected",
+    units: ["snap.k8s.kubelet.service"],
+    evidence: "read in source",
+    is: ({ labels }) => "k8sd.io/role" in labels,
+  },
+  {
+    ...prepared,
+    name: "Charmed Kubernetes",
+    state: "expected",
+    units: ["snap.kubelet.daemon.service"],
+    evidence: "read in source",
+    is: ({ labels }) => "juju-application" in labels,
+  },
+  {
+    ...unserved,
+    name: "EKS Fargate",
+    note: "left out: no DaemonSet runs there",
+    todo: "`--agent-node-selector`",
+    evidence: "tests of the selector",
+    is: ({ labels }) => labels["eks.amazonaws.com/compute-type"] === "fargate",
+  },
+  {
+    ...unserved,
+    name: "virtual-kubelet, KWOK, Liqo's virtual nodes",
+    note: "left out: they have no kubelet",
+    todo: "`--agent-node-selector`",
+    evidence: "tests of the selector",
+    is: ({ labels }) =>
+      ["virtual-kubelet", "kwok"].includes(labels["type"] ?? "") ||
+      labels["liqo.io/type"] === "virtual-node",
+  },
+  {
+    ...superType,
+    name: "EKS Auto Mode",
+    is: ({ labels }) => labels["eks.amazonaws.com/compute-type"] === "auto",
+  },
+  { ...superType, name: "Bottlerocket", is: ({ image }) => image.startsWith("Bottlerocket") },
+  {
+    ...cloud,
+    name: "EKS (AL2023)",
+    is: ({ labels, version }) =>
+      "eks.amazonaws.com/nodegroup" in labels || version.includes("-eks-"),
+  },
+  {
+    ...unserved,
+    name: "GKE Autopilot",
+    note: "no pod may write to its nodes",
+    todo: "nothing helps",
+    evidence: "its documentation",
+    is: ({ name }) => name.startsWith("gk3-"),
+  },
+  {
+    ...cloud,
+    name: "GKE Standard",
+    is: ({ labels, version }) =>
+      "cloud.google.com/gke-nodepool" in labels || version.includes("-gke."),
+  },
+  { ...cloud, name: "AKS", is: ({ labels }) => "kubernetes.azure.com/cluster" in labels },
+  {
+    ...noSystemd,
+    name: "MicroShift",
+    note: "GPS229: its kubelet is part of `microshift.service`",
+    evidence: "read in source",
+    is: ({ labels }) => labels["node.kubernetes.io/instance-type"] === "rhde",
+  },
+  {
+    ...unserved,
+    name: "OpenShift (also with HyperShift)",
+    note: "refused (GPS323)",
+    todo: "use its own global pull secret",
+    evidence: "tests with a fake of its API",
+    is: ({ labels, image }) =>
+      "node.openshift.io/os_id" in labels || /CoreOS.*(OpenShift|4\d\d\.)/.test(image),
+  },
+  {
+    ...prepared,
+    name: "Kamaji, Cluster API's hosted control planes",
+    state: "expected",
+    note: "depends on the nodes' platform ([hosted](docs/extend/hosted.md))",
+    provider: "depends on the nodes' platform",
+    todo: "`manifests/hosted`",
+    evidence: "tests run two clusters, not these products",
+  },
+  {
+    ...unserved,
+    name: "Windows nodes",
+    note: "left out by the node selector `kubernetes.io/os: linux`",
+    evidence: "read in source",
+    is: ({ os }) => os === "windows",
+  },
+];
+
+export function platformOf({ metadata, spec, status }: V1Node): Platform {
+  const { kubeletVersion = "", osImage = "", operatingSystem = "linux" } = status?.nodeInfo ?? {};
+  const facts = {
+    name: metadata?.name ?? "",
+    labels: metadata?.labels ?? {},
+    version: kubeletVersion,
+    image: osImage,
+    os: operatingSystem,
+    provider: spec?.providerID ?? "",
+  };
+  return platforms.find(({ is }) => is?.(facts) === true) ?? ordinary;
+}
+
+/** What an installer sets for a platform, in Markdown. Undefined: nothing. */
+export function settingOf({ values = {}, todo }: Platform): string | undefined {
+  const { policy, flags = {} } = values;
+  const kebab = (flag: string) => flag.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  const settings = [
+    ...(policy === undefined ? [] : [`\`spec.delivery.mode: ${policy.delivery.mode}\``]),
+    ...Object.entries(flags).map(([flag, value]) => `\`--${kebab(flag)}=${value}\``),
+    ...(todo === undefined ? [] : [todo]),
+  ];
+  return settings.length === 0 ? undefined : settings.join(", ");
+}

@@ -1,7 +1,7 @@
 /** The requests of a rotation to the API server, from its audit log. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { auditEnd, type AuditedRequest } from "#test/cluster/audit.ts";
-import { controllersSince } from "../observe/audit.ts";
+import { controllersSince, reportsSince } from "../observe/audit.ts";
 import type { Measurement } from "../result/bench.ts";
 import { calm, change } from "../testbed/change.ts";
 import { measure } from "../result/result.ts";
@@ -22,6 +22,7 @@ export const requests: Measurement = {
       counts.push({
         writes: Math.max(
           all.filter(isPatch).length / testbed.nodes.length,
+          reportsSince(testbed.cluster, mark) / testbed.nodes.length,
           mostInASecond(all.filter(({ subresource }) => subresource === "status")),
         ),
         nodes: all.filter(({ resource }) => resource === "nodes").length,
@@ -33,7 +34,7 @@ export const requests: Measurement = {
         counts.map((count) => count[key]),
       );
     return [
-      row("orders for a node, or status writes in a second if they are more", "writes", 1),
+      row("orders and reports of a node, or status writes in a second: the most", "writes", 1),
       row("reads of Nodes", "nodes", 0),
     ];
   },

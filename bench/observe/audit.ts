@@ -1,4 +1,4 @@
-/** The controllers' requests to the API server. */
+/** The requests of the controllers and the agents to the API server. */
 import * as names from "#contract/names.ts";
 import { auditOf, keepsWatch, type AuditedRequest } from "#test/cluster/audit.ts";
 import type { Cluster } from "#test/cluster/cluster.ts";
@@ -18,4 +18,17 @@ export function controllersSince(cluster: Cluster, after: number): readonly Audi
       request.group !== "coordination.k8s.io" &&
       !keepsWatch(request),
   );
+}
+
+const agent = `system:serviceaccount:${names.namespace}:global-pull-secret-syncer`;
+
+/** The number of the agents' reports since `after`, an earlier size of the audit log. */
+export function reportsSince(cluster: Cluster, after: number): number {
+  return auditOf(cluster, { after }).filter(
+    ({ user, resource, subresource, verb }) =>
+      user === agent &&
+      resource === "nodepullsecrets" &&
+      subresource === "status" &&
+      verb === "patch",
+  ).length;
 }

@@ -218,10 +218,11 @@ export class Oracle {
     const [old, now] = [auths(backup), auths(node.config)];
     const visible = this.#visible().map(([key]) => key);
     // What cannot be known as ours is theirs. Where our old value comes back over theirs, theirs is
-    // kept.
+    // kept, if a journal has it.
     const hadFile = this.file !== undefined;
+    const isKept = (key: string) => isOurs(old.get(key) ?? "") && node.journal !== undefined;
     this.#edit((words, rest) => {
-      for (const key of visible) if (!isOurs(old.get(key) ?? "")) words.delete(key);
+      for (const key of visible) if (!isKept(key)) words.delete(key);
       for (const [key, word] of old)
         if (!isOurs(word) && (now.get(key) !== word || visible.includes(key))) words.set(key, word);
       rest.clear();

@@ -218,6 +218,13 @@ test("drops the copies of what leaves with a record, and all copies after a loss
   assert.deepEqual(unreadableIn(folder), []);
 });
 
+test("removes an empty directory in the journal's place", async (t) => {
+  const { folder } = place(t);
+  mkdirSync(join(folder, "journal.json"), { recursive: true });
+  setAside(folder);
+  assert.deepEqual(await readStore(folder), { kind: "none" });
+});
+
 test("removes an unreadable journal, and keeps the other programs' bytes beside it for a new one", async (t) => {
   const { folder, target } = place(t);
   await saveJournal(folder, idle, undefined);

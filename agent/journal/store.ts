@@ -3,7 +3,7 @@
  * journal and config.json change together: the rename of config.json is the commit. So the journal
  * always describes the config.json that is in place.
  */
-import { existsSync, readdirSync, renameSync, statSync, unlinkSync } from "node:fs";
+import { existsSync, readdirSync, renameSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { copiesIn, dropCopies, keepCopy } from "./copies.ts";
 import { discard, journalName, makeFolder, mostBytes, sweep } from "./folder.ts";
@@ -181,9 +181,12 @@ export async function settleStore(target: string, folder: string): Promise<void>
   if ((await readStore(folder)).kind === "journal") tidyStore(folder);
 }
 
-/** Removes an unreadable journal. The other programs' bytes beside it stay for a new journal. */
+/**
+ * Removes an unreadable journal, also an empty directory in its place. The other programs' bytes
+ * beside it stay for a new journal.
+ */
 export function setAside(folder: string): void {
-  unlinkSync(join(folder, journalName));
+  discard(join(folder, journalName));
 }
 
 /**

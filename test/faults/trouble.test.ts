@@ -260,7 +260,7 @@ test("requests restarts of a kubelet that stays down after the rollback, until t
   assert.equal(place.systemd.active, "active");
 });
 
-test("moves an unreadable or too large journal aside, and waits until the kubelet has read the file, because a restart might be owed", async () => {
+test("removes an unreadable or too large journal, and waits until the kubelet has read the file, because a restart might be owed", async () => {
   /** Replaces the journal by a file that blocks a reader, or that never ends. */
   const replace = (make: (journal: string) => void) => (journal: string) => {
     rmSync(journal);

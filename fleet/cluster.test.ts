@@ -8,6 +8,7 @@ import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { Access } from "#kube/kubeconfig/access.ts";
 import { direct } from "./transport/direct.ts";
+import { resourceSet } from "./transport/resource-set.ts";
 import { FleetCluster, newContest } from "./cluster.ts";
 
 const content = { type: "Opaque", data: { a: "eA==" } };
@@ -15,6 +16,9 @@ const owner = "id/kube-system/pull-secret";
 type Body = Readonly<{ metadata: object }>;
 type Watch = (signal: AbortSignal) => Promise<void>;
 const rolloutState: Watch = async (signal) => void (await once(signal, "abort"));
+
+const target = { namespace: "kube-system", name: "pull-secret" };
+type Settings = Pick<ConstructorParameters<typeof FleetCluster>[0], "holds" | "transport">;
 
 /**
  * A cluster that lists `items`, and refuses every deletion. It refuses writes only if `refusal` is
@@ -25,6 +29,7 @@ async function guestWith(
   items: readonly KubernetesObject[] = [],
   access?: Access,
   refusal?: ApiError,
+  { holds = () => true, transport = direct(target) }: Partial<Settings> = {},
 ) {
   let [writes, deletions] = [0, 0];
   const replacements: KubernetesObject[] = [];
@@ -50,10 +55,10 @@ async function guestWith(
   } as unknown as Cluster;
   let hinted = Promise.withResolvers<void>();
   const fleetCluster = new FleetCluster({
-    transport: direct({ namespace: "kube-system", name: "pull-secret" }),
+    transport,
     reach: access === undefined ? cluster : async () => ({ ok: true, access, sourceText: "" }),
     connect: () => cluster,
-    holds: () => true,
+    holds,
     hint: () => hinted.resolve(),
   });
   await hinted.promise;
@@ -91,6 +96,18 @@ test("uses the answer to a write at once, without waiting for the event of an op
   assert.equal(guest.fleetCluster.busy, false);
   assert.equal(guest.writes(), 1);
 });
+
+for (const [lost, lasts] of [
+  ["before a write", 0],
+  ["between the writes of two objects", 1],
+] as const)
+  test(`writes nothing more if the Lease is lost ${lost}`, async () => {
+    const holds = (): boolean => guest.writes() < lasts;
+    const transport = resourceSet("guest-a", target, { version: "v1beta2" });
+    using guest = await guestWith(rolloutState, [], undefined, undefined, { holds, transport });
+    await guest.fleetCluster.change(content, owner);
+    assert.equal(guest.writes(), lasts);
+  });
 
 const message = (text: string) => JSON.stringify({ reason: "Refused", message: text });
 const answers: readonly (readonly [what: string, status: number, body: string, own: boolean])[] = [

@@ -12,6 +12,7 @@ import { isLasting, sentence } from "./rules/problems.ts";
 import type { WatchTarget } from "#kube/watch/watch.ts";
 import type { Placement, Transport } from "./transport/transport.ts";
 import { Contest } from "#kube/contested-client.ts";
+import { fenced } from "#runtime/fenced-client.ts";
 
 /** Longest pause, in milliseconds, before we repeat a write that got no answer. */
 const longestPause = 30_000;
@@ -204,7 +205,8 @@ export class FleetCluster {
     this.#writing = true;
     let answered = true;
     try {
-      await write(cluster, objects);
+      // The Lease can be lost between two writes.
+      await write(fenced(cluster, this.#options.holds), objects);
       this.#refusal = undefined;
       this.#unanswered = undefined;
       this.#contest.wrote(content, performance.now());

@@ -302,6 +302,13 @@ test("starts a dead kubelet while the disk cannot be written, with the journal a
   }
 });
 
+test("puts the other programs' bytes back after a release, although the file means the same", () => {
+  const spaced = file('{ "auths": { "team.io": { "auth": "dTp0ZWFt" } } }');
+  const step = decide({ journal: idle, file: fileWith(spaced), contents: released });
+  assert.ok(step.action === "commit", brief(step));
+  assert.deepEqual(step.commit.file, theirs);
+});
+
 test("repairs a drift without a restart, after a pause if it comes again and again", () => {
   const drifted = { journal: idle, file: fileWith(theirs) };
   const step = decide(drifted);

@@ -186,6 +186,12 @@ test("saves the time of the first request, too", () => {
   assert.deepEqual(journalOf(step), { ...restarting, asked: ago(0) });
 });
 
+test("counts the time until the kubelet rereads the file from a refused restart", () => {
+  const step = decide({ journal: restarting });
+  assert.ok(step.action === "restart", brief(step));
+  assert.deepEqual([step.refused?.phase, step.refused?.written], ["resting", ago(0)]);
+});
+
 test("keeps what another program wrote during a change that is rolled back, also for our registry", () => {
   const journal = { ...restarting, back: noContent, deaths: 2 };
   const bytes = Buffer.from('{"auths":{"team.io":{"auth":"dTp0ZWFt"},"a.io":{"auth":"dTpvd24="}}}');

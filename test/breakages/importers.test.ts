@@ -14,10 +14,11 @@ const files = {
   "agent/a.test.ts": 'import { a } from "./a.ts";',
   "agent/types.test.ts": 'import type { A } from "./a.ts";',
   "lib/program.test.ts": 'spawn("node", ["agent/b.ts"]);',
+  "tools/a.test.ts": 'import { a } from "#agent/a.ts";',
   "test/story/a.test.ts": 'import { a } from "#agent/a.ts";',
 };
 
-test("lists the tests that run a file, also as a program: the nearest first, stories last", (t) => {
+test("lists the tests that run a file, also as a program: the nearest first, long ones last", (t) => {
   const root = temporary(t);
   for (const [file, source] of Object.entries(files)) {
     mkdirSync(join(root, dirname(file)), { recursive: true });
@@ -28,5 +29,6 @@ test("lists the tests that run a file, also as a program: the nearest first, sto
     "agent/b.test.ts",
     "lib/program.test.ts",
     "test/story/a.test.ts",
+    "tools/a.test.ts",
   ]);
 });

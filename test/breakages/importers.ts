@@ -15,7 +15,7 @@ function meanings(file: string, text: string): readonly string[] {
 
 /**
  * Returns a function that lists the unit tests which run a file, directly or through other files:
- * the nearest first, but those below test/ last, because they play long stories.
+ * the nearest first, but those below test/ and tools/ last, because they take long.
  */
 export function testsBy(root: string): (file: string) => readonly string[] {
   const files = globSync("**/*.ts", { cwd: root, exclude: ["node_modules/**", "dist/**"] });
@@ -30,7 +30,7 @@ export function testsBy(root: string): (file: string) => readonly string[] {
     const reached = new Set([changed]);
     for (const path of reached) for (const { file } of importers.get(path) ?? []) reached.add(file);
     const isUnit = (path: string) => path.endsWith(".test.ts") && tierOf(path) === "test";
-    const isStory = (path: string) => Number(path.startsWith("test/"));
-    return [...reached].filter(isUnit).toSorted((one, other) => isStory(one) - isStory(other));
+    const isFar = (path: string) => Number(/^t(?:est|ools)\//.test(path));
+    return [...reached].filter(isUnit).toSorted((one, other) => isFar(one) - isFar(other));
   };
 }

@@ -15,7 +15,7 @@ import { type Breakage, breakagesOf } from "./operators.ts";
 
 const root = join(import.meta.dirname, "../..");
 /** At most so many test files run for a breakage. */
-const nearest = 30;
+const nearest = 15;
 /** A test file that takes longer, in milliseconds, fails: many breakages make it hang. */
 const longest = 120_000;
 

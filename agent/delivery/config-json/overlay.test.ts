@@ -100,6 +100,19 @@ for (const [name, present, expected] of lessons)
     assert.equal(learn(learned, ours, file(present), isOurs), learned, "there is nothing more");
   });
 
+const firstLessons: typeof lessons = [
+  ["learns nothing if only our entry is gone", auths(), "absent"],
+  ["learns an entry beside ours", both, auths(at("b.io", "b"))],
+];
+
+for (const [name, present, expected] of firstLessons)
+  test(`where there was no file, ${name}`, () =>
+    assert.equal(textOf(learn(absent, ours, file(present), isOurs)), expected));
+
+test("learns an empty file where there was none and nothing of ours is over it", () => {
+  assert.equal(textOf(learn(absent, noContent, file("{}"), isOurs)), "{}");
+});
+
 test("learns that the file was removed, and a new mode", () => {
   assert.equal(learn(theirs, ours, absent, isOurs), absent);
   assert.equal(learn(absent, ours, { absent: true }, isOurs), absent);

@@ -3,6 +3,7 @@
  * fake in this process. The fake stores objects by path and does not validate them.
  * test/plugin/cluster.test.ts uses a real API server.
  */
+import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
 import type { FleetSecret } from "#api/fleet-secret.ts";
@@ -112,10 +113,17 @@ export class FakeCluster implements Cluster {
 
   async #write(write: Write): Promise<unknown> {
     this.before(write);
+    if (write.verb !== "remove" && write.verb !== "patch") assertTyped(write.body);
     this.writes.push(write);
     if (write.verb === "remove") this.objects.delete(write.path);
     return await Promise.resolve(write.body);
   }
+}
+
+/** An API server refuses an object without its type. */
+export function assertTyped(body: unknown): void {
+  const { apiVersion, kind } = body as { apiVersion?: string; kind?: string };
+  assert.ok(apiVersion && kind, `an object without its type is written: ${JSON.stringify(body)}`);
 }
 
 export const refusal = (status: number, method: string, path: string): ApiError =>

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { secretsIn } from "#kube/client/paths.ts";
-import { denial, refusal } from "../fake.fixture.ts";
+import { assertTyped, denial, refusal } from "../fake.fixture.ts";
 import { untilGuarded } from "./guard-check.ts";
 
 const targets = ["one", "two"].map((name) => ({ namespace: "kube-system", name }));
@@ -35,9 +35,13 @@ async function tried({ existing, secrets = [denial], tokens = [denial], reads = 
       next("reads");
       return existing.includes(path) ? {} : undefined;
     },
-    create: async () => next("tokens"),
-    async apply(path: string, _: object, { dryRun }: { dryRun: boolean }) {
+    async create(_: string, body: object) {
+      assertTyped(body);
+      next("tokens");
+    },
+    async apply(path: string, body: object, { dryRun }: { dryRun: boolean }) {
       assert.ok(dryRun);
+      assertTyped(body);
       all.push(path);
       next("secrets");
     },

@@ -107,7 +107,7 @@ test("gives the same range of Kubernetes versions on all pages and in the chart"
   const [first, ...later] = Object.keys(releases);
   assert.equal(first, least);
   const [run, older] = [later.at(-1), "1.33"];
-  const range = `Kubernetes ${least} or newer; tests run ${run}, and kubelets of ${older}.`;
+  const range = `Kubernetes ${least} or newer; tests run ${older} and ${run}.`;
   for (const page of ["README.md", "docs/use/install.md"])
     assert.ok(oneLine(page).includes(range), `${page}: ${range}`);
   const support = readFileSync("SUPPORT.md", "utf8");

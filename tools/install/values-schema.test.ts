@@ -12,8 +12,8 @@ test("accepts in the chart only durations that the plugin in the hook can read",
     properties: { uninstall: { properties: { timeout: { pattern: string } } } };
   };
   const pattern = new RegExp(schema.properties.uninstall.properties.timeout.pattern);
-  const taken = ["4m", "90s", "2h", "999999h"];
-  for (const text of [...taken, "1m30s", "0s", "05m", "4", "m", "", "1000000s", "1d"]) {
+  const taken = ["4m", "90s", "2h", "999999h", "1m30s", "1h30m", "1h30m5s"];
+  for (const text of [...taken, "30s1m", "0s", "05m", "4", "m", "", "1000000s", "1d"]) {
     assert.equal(pattern.test(text), taken.includes(text), text);
     if (taken.includes(text)) assert.equal(typeof duration(text), "number", text);
   }

@@ -5,6 +5,7 @@
 import { load } from "js-yaml";
 import { flags } from "#controller/policy/flags.ts";
 import type { Flag } from "#contract/table.ts";
+import { alerts } from "./alerts.ts";
 import { flagSchema, namePattern } from "./flag-schema.ts";
 import { policySchema } from "./policy-schema.ts";
 import { describedValues } from "./values-yaml.ts";
@@ -223,6 +224,15 @@ const properties = described({
       // The chart itself sets labels with these prefixes.
       propertyNames: { not: { pattern: "^(app\\.kubernetes\\.io|helm\\.sh)/" } },
     },
+    alertLabels: {
+      ...free("Additional labels of each alert, by which your Alertmanager routes them."),
+      additionalProperties: { type: "string" },
+      propertyNames: { not: { enum: ["severity", "namespace"] } },
+    },
+    disabledAlerts: list("Names of alerts to leave out.", {
+      type: "string",
+      enum: alerts.map(({ alert }) => alert),
+    }),
     docs: text(
       "The beginning of each alert's runbook_url: the address at which you serve docs/, such as https://docs.example.com/pull-secret. If empty, alerts have no runbook_url.",
     ),
@@ -311,8 +321,11 @@ const properties = described({
         "Removes our entries from the nodes before the uninstall. If false, the nodes keep them.",
       ),
       timeout: text(
-        "How long the nodes may take (s, m, h). After that, the uninstall fails. Keep it below helm's --timeout.",
-        { pattern: "^[1-9][0-9]{0,5}(s|m|h)$" },
+        "How long the nodes may take, such as 90s, 4m or 1h30m. After that, the uninstall fails. Keep it below helm's --timeout.",
+        {
+          pattern:
+            "^([1-9][0-9]{0,5}h([1-9][0-9]?m)?([1-9][0-9]?s)?|[1-9][0-9]{0,5}m([1-9][0-9]?s)?|[1-9][0-9]{0,5}s)$",
+        },
       ),
     },
     ["timeout"],

@@ -202,10 +202,10 @@ spec:
       labels:
         app.kubernetes.io/name: {{ $name }}
         {{- with .root.Values.controller.podLabels }}
-        {{- toYaml . | nindent 8 }}
+        {{- include "global-pull-secret.strings" . | fromJson | toYaml | nindent 8 }}
         {{- end }}
       {{- with .root.Values.controller.podAnnotations }}
-      annotations: {{ toJson . }}
+      annotations: {{ include "global-pull-secret.strings" . }}
       {{- end }}
     spec:
       serviceAccountName: {{ $name }}
@@ -220,9 +220,14 @@ spec:
           resources: {{ toJson .root.Values.controller.resources }}
 {{- end }}
 
-{{/* Seconds of a duration such as 4m. */}}
+{{/* Seconds of a duration such as 4m or 1h30m. */}}
 {{- define "global-pull-secret.seconds" -}}
-{{ mul (regexFind "^[0-9]+" .) (dict "s" 1 "m" 60 "h" 3600 | dig (regexFind "[smh]$" .) 1) }}
+{{- $seconds := 0 }}
+{{- range regexFindAll "[0-9]+[smh]" . -1 }}
+{{- $unit := dict "s" 1 "m" 60 "h" 3600 | dig (regexFind "[smh]$" .) 1 }}
+{{- $seconds = add $seconds (mul (regexFind "^[0-9]+" .) $unit) }}
+{{- end }}
+{{- $seconds }}
 {{- end }}
 
 {{/* The paths of the values that differ from their default, one per line. The input is a list: path, value, default. */}}
@@ -242,4 +247,11 @@ spec:
 {{- else if ne (toJson $value) (toJson $default) }}
 {{- println $path }}
 {{- end }}
+{{- end }}
+
+{{- /* A map with its values as strings, as JSON: --set makes numbers and booleans of some. */}}
+{{- define "global-pull-secret.strings" -}}
+{{- $texts := dict }}
+{{- range $key, $value := . }}{{- $_ := set $texts $key (toString $value) }}{{- end }}
+{{- toJson $texts }}
 {{- end }}

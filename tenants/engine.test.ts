@@ -306,11 +306,9 @@ test("L20: stops waiting on both sides at the deadline if the copy has a foreign
   const finalizers = ["planted.example/f"];
   const path = `${syncSecretsIn("tenant-a")}/${metadata.name}`;
   await managementClient.replace(path, { ...rest, metadata: { ...metadata, finalizers } });
-  const side = managementSide(
-    managementClient,
-    "tenant-a",
-    async (_, message) => void reported.push(message),
-  );
+  const side = managementSide(managementClient, "tenant-a", {
+    leftBehind: async (_, message) => void reported.push(message),
+  });
   const engine = new Engine(side, quiet, { looked() {} });
   await leave();
   await engine.run();

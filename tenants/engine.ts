@@ -1,93 +1,137 @@
 /**
  * Reconciles the SyncSecrets of one side. Each object has a result: on the tenant's side a copy of
- * the object, on the management side a Secret. A run lists only metadata. If the resourceVersion of
- * an object or of its result has changed since both were last in sync, the run reads the object and
- * takes one step. We store no content between two runs.
+ * the object, on the management side a Secret. A run compares only metadata. If the resourceVersion
+ * of an object or of its result has changed since both were last in sync, the run reads the object
+ * and takes one step. We store no content between two runs.
  */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import type { Logger } from "pino";
-import type { SyncSecret } from "#api/sync-secret.ts";
 import { ApiError } from "#kube/client/api-error.ts";
-import { conditionOf } from "#kube/conditions.ts";
-import { Contest } from "#kube/contested-client.ts";
-import { uidOf } from "#kube/client/ownership.ts";
 import { backoff } from "#kube/client/retry.ts";
-import { writeFinalizer } from "#runtime/finalizer.ts";
+import { Gate, inLanes } from "#kube/lanes.ts";
+import { OthersObjects, type Excess } from "#kube/watch/others.ts";
 import { sooner, type Again } from "#runtime/loop.ts";
-import { applyStatus, isSameStatus } from "#runtime/status.ts";
-import type { Metrics, Result } from "./metrics.ts";
-import { metadataOf, pathOf, readObject } from "./objects.ts";
-import { checkedContent } from "./rules/content.ts";
+import type { Metrics as AllMetrics, Result } from "./metrics.ts";
+import { keptMetadata } from "./objects.ts";
+import { Reconciler, waitSeconds } from "./reconcile.ts";
 import { sentence } from "./rules/problems.ts";
-import { secretFields, statusOf, type Found } from "./rules/status.ts";
-import { stepOf, replacement, type Live } from "./rules/step.ts";
 import { Elsewhere, elsewhere, type Side } from "./side.ts";
-import { syncManager, type Wanted } from "./rules/copies.ts";
 
 /** Seconds until the next attempt after a conflict. */
 const conflictSeconds = 0.5;
-/** Seconds until we read a waiting object again, in case a watch has missed a change. */
-const waitSeconds = 10;
-/**
- * Limits how often we write the same content. Ten repairs in a row are normal. If an object always
- * needs more than one repair a minute, another client keeps undoing our writes.
- */
-const writes = { perSecond: 1 / 60, atOnce: 10 };
 
 /**
- * Shortest time, in milliseconds, for which a process tries to complete a deletion before it gives
- * up, even if the process starts after the deadline.
+ * How many objects one engine reads and writes at a time, and all engines of a process together.
+ * The engines wait for their turns in one line, so a tenant with many changes delays an object of
+ * another tenant by a few requests. An object with its content takes up to 11 MiB.
  */
-const leastTrial = 60_000;
-/** Finalizers that Kubernetes' garbage collector adds and removes itself. */
-const collectors: ReadonlySet<string> = new Set(["foregroundDeletion", "orphan"]);
+const lanes = 4;
+const lanesOfAll = 6;
 
-/** What we store about an object between runs: versions, but no content. */
-type ObjectRecord = {
-  /** The versions of the object and of its result when they were last in sync. */
-  seen: string;
-  failed: Readonly<{ at: string; times: number; next: number }> | undefined;
-  /**
-   * Counts the writes of each generation separately, so that we write each change by a user at
-   * once.
-   */
-  contest: Contest<number>;
-  /** When this process noticed the deletion, by performance.now(). */
-  leaving: number | undefined;
-  /** The generation for which we have reported in status that the object is a copy. */
-  refused: number | undefined;
-};
+/**
+ * Milliseconds after which a run starts no further object, so that the next run can begin with the
+ * objects that have changed meanwhile.
+ */
+const longestRun = 1000;
+
+/**
+ * Milliseconds without the other cluster after which the status of an object no longer shows its
+ * Secret as it was.
+ */
+const longestAway = 600_000;
+
+/** How many excesses an engine reports by name, since it began. */
+const mostExcesses = 100;
+
+type Metrics = Pick<AllMetrics, "looked">;
+type Job = Readonly<{ metadata: V1ObjectMeta; result: V1ObjectMeta | undefined }>;
+
+export const newGate = (): Gate => new Gate(lanesOfAll);
 
 export class Engine {
+  readonly objects: OthersObjects;
+  readonly results: OthersObjects;
   readonly #side: Side;
   readonly #log: Logger;
   readonly #metrics: Metrics;
-  readonly #records = new Map<string, ObjectRecord>();
+  readonly #gate: Gate;
+  readonly #reconciler: Reconciler;
+  readonly #excesses = new Set<string>();
   /** UID of a result whose object is missing → when we noticed this, by performance.now(). */
   readonly #orphans = new Map<string | undefined, number>();
+  /** Since when the results cannot be listed, by performance.now(). */
+  #awaySince: number | undefined;
 
-  constructor(side: Side, log: Logger, metrics: Metrics) {
-    this.#side = side;
-    this.#log = log;
-    this.#metrics = metrics;
+  constructor(side: Side, log: Logger, metrics: Metrics, gate = newGate()) {
+    [this.#side, this.#log, this.#metrics, this.#gate] = [side, log, metrics, gate];
+    this.#reconciler = new Reconciler(side, log);
+    const followed = (cluster: Side["to"], path: string) =>
+      new OthersObjects({
+        cluster,
+        path,
+        keep: keptMetadata,
+        exceeded: (excess) => void this.#exceeded(path, excess),
+      });
+    this.objects = followed(side.from, side.objects);
+    this.results = followed(side.to, side.results);
   }
 
-  /** Reconciles every object once. Rejects if one of the two collections cannot be listed. */
+  /**
+   * Reconciles the objects that are not in sync, as many as a second allows. Rejects if one of the
+   * two collections cannot be read.
+   */
   async run(): Promise<Again | undefined> {
-    const { from, objects, to, results, prepare } = this.#side;
+    const { from, to, prepare } = this.#side;
     await prepare?.();
-    const all = await metadataOf(from, objects);
+    const all = await this.objects.all();
+    if (all === undefined) return undefined;
     const uids = new Set(all.map(({ uid }) => uid));
-    for (const uid of this.#records.keys()) if (!uids.has(uid)) this.#records.delete(uid);
-    const existing = await elsewhere(metadataOf(to, results)).catch(async (error: unknown) => {
-      if (error instanceof Elsewhere && from !== to) await this.#reportAll(all, error);
+    this.#reconciler.keep(uids);
+    const existing = await elsewhere(this.results.all()).catch(async (error: unknown) => {
+      if (error instanceof Elsewhere && from !== to) await this.#reportAway(all, error);
       throw error;
     });
+    if (existing === undefined) return undefined;
+    this.#awaySince = undefined;
     let again = await this.#collect(existing, uids);
     const byName = new Map(existing.map((result) => [result.name, result]));
-    for (const metadata of all)
-      again = sooner(again, await this.#serve(metadata, byName.get(metadata.uid)));
+    const jobs: Job[] = [];
+    for (const metadata of all) {
+      const job = { metadata, result: byName.get(metadata.uid) };
+      const wait = this.#waitOf(job);
+      if (wait === 0) jobs.push(job);
+      else again = sooner(again, wait === undefined ? undefined : { seconds: wait });
+    }
+    const end = performance.now() + longestRun;
+    await inLanes(this.#inOrder(jobs), lanes, async (job) => {
+      const next = await this.#gate.run(async () =>
+        performance.now() < end ? await this.#serve(job) : { seconds: 0 },
+      );
+      again = sooner(again, next);
+    });
     return again;
+  }
+
+  /**
+   * First the objects that were in sync, because users wait for a change of them. Then those that
+   * this process has not read for the longest time.
+   */
+  #inOrder(jobs: readonly Job[]): readonly Job[] {
+    const rank = ({ metadata }: Job) => {
+      const { seen, readAt } = this.#reconciler.recordOf(metadata);
+      return seen === "" ? readAt : -1;
+    };
+    return jobs.toSorted((job, other) => rank(job) - rank(other));
+  }
+
+  /** Seconds until the object is due. 0: now. Undefined: when a version changes. */
+  #waitOf({ metadata, result }: Job): number | undefined {
+    const { seen, failed, recheckAt } = this.#reconciler.recordOf(metadata);
+    const at = this.#reconciler.versions(metadata, result);
+    // We use a monotonic clock, because the system clock can be set back.
+    const now = performance.now();
+    if (seen === at) return recheckAt && Math.max(0, recheckAt - now) / 1000;
+    return failed?.at === at && now < failed.next ? (failed.next - now) / 1000 : 0;
   }
 
   /**
@@ -136,28 +180,21 @@ export class Engine {
   /**
    * Reconciles one object. Never rejects, so that an object that fails does not delay the others.
    */
-  async #serve(
-    metadata: V1ObjectMeta,
-    result: V1ObjectMeta | undefined,
-  ): Promise<Again | undefined> {
-    const record = this.#recordOf(metadata);
-    const at = this.#versions(metadata, result);
-    if (record.seen === at) return undefined;
+  async #serve({ metadata, result }: Job): Promise<Again | undefined> {
+    const record = this.#reconciler.recordOf(metadata);
+    const at = this.#reconciler.versions(metadata, result);
     if (metadata.deletionTimestamp === undefined && this.#side.isCopy?.(metadata) === true) {
       record.seen = at;
-      await this.#refuseCopy(metadata, record);
+      await this.#reconciler.refuseCopy(metadata);
       return undefined;
     }
     const { failed } = record;
-    // We use a monotonic clock, because the system clock can be set back.
-    const now = performance.now();
-    if (failed?.at === at && now < failed.next) return { seconds: (failed.next - now) / 1000 };
     const { namespace = "", name } = metadata;
     const started = performance.now();
-    const count = (result: Result) =>
-      this.#metrics.looked(namespace, result, (performance.now() - started) / 1000);
+    const count = (outcome: Result) =>
+      this.#metrics.looked(namespace, outcome, (performance.now() - started) / 1000);
     try {
-      const again = await this.#look(metadata, result);
+      const again = await this.#reconciler.look(metadata, result);
       // After a write, `again.seconds` is 0. The write counts as a success only when the next read
       // confirms it.
       if (again?.seconds !== 0) record.failed = undefined;
@@ -173,14 +210,14 @@ export class Engine {
       const times = (failed?.times ?? 0) + 1;
       this.#log.error({ namespace, name, times, error: (error as Error).message }, "failed");
       if (error instanceof Elsewhere) {
-        if (await this.#ended(metadata, error.outcome)) return undefined;
+        if (await this.#reconciler.ended(metadata, error.outcome)) return undefined;
       }
       const pause = backoff(times);
       // After a write that admission changed, the result has a new version, which must not end the
       // pause after this failure.
       const written = error instanceof Elsewhere ? error.written : undefined;
       record.failed = {
-        at: written ? this.#versions(metadata, written) : at,
+        at: written ? this.#reconciler.versions(metadata, written) : at,
         times,
         next: performance.now() + pause,
       };
@@ -189,262 +226,29 @@ export class Engine {
   }
 
   /**
-   * Reports in status that we do not copy a copy. Reports this only once, because the management
-   * side then writes the correct status.
+   * Reports on each object that the other cluster cannot be read: after ten minutes, or at once if
+   * it refuses our token.
    */
-  async #refuseCopy(metadata: V1ObjectMeta, record: ObjectRecord): Promise<void> {
-    const { namespace, name, generation } = metadata;
-    if (record.refused === generation) return;
-    record.refused = generation;
-    const message = sentence("copied");
-    this.#log.warn({ namespace, name }, message);
-    const object = await readObject(this.#side.from, metadata).catch(() => undefined);
-    if (object !== undefined)
-      await this.#writeStatus(object, { reason: "Copied", message }).catch(() => undefined);
-  }
-
-  async #look(
-    metadata: V1ObjectMeta,
-    result: V1ObjectMeta | undefined,
-  ): Promise<Again | undefined> {
-    const { from, to, finalizer, noun, resultOf, isOurs, describe } = this.#side;
-    const syncSecret = await readObject(from, metadata);
-    if (syncSecret === undefined) return undefined;
-    if (syncSecret.metadata.deletionTimestamp !== undefined) return await this.#leave(syncSecret);
-    const object =
-      finalizer === undefined
-        ? syncSecret
-        : await this.#writeFinalizer(syncSecret, finalizer, true);
-    const judged = checkedContent(object);
-    if (!judged.ok)
-      return await this.#report(object, result, {
-        reason: "Invalid",
-        message: judged.message,
-      });
-    const desired = resultOf(object, judged.content);
-    const path = this.#pathOf(object);
-    const live = result && (await elsewhere(to.get<Live>(path)));
-    const step = stepOf(live, desired, live !== undefined && isOurs(live.metadata, uidOf(object)));
-    if (step === "nothing")
-      return await this.#report(object, live?.metadata, describe(live ?? syncSecret));
-    if (step === "foreign")
-      return await this.#report(object, live?.metadata, {
-        reason: "Foreign",
-        message: sentence("foreign", `${desired.kind} ${desired.metadata.name}`),
-      });
-    if (step === "wait") return { seconds: waitSeconds };
-    const { namespace, name, generation } = object.metadata;
-    const { contest } = this.#recordOf(object.metadata);
-    if (contest.lostUntil(generation, performance.now()) !== undefined)
-      throw new Elsewhere({ reason: "Refused", message: sentence("undone", noun) });
-    await make(this.#side, step, live, desired);
-    if (step !== "recreate") contest.wrote(generation, performance.now());
-    this.#log.info({ namespace, name, made: desired.metadata.name, step }, done[step](this.#side));
-    return { seconds: 0 };
-  }
-
-  /**
-   * Deletes the result of a deleted object, and removes our finalizer only after the result is
-   * gone.
-   */
-  async #leave(object: SyncSecret): Promise<Again | undefined> {
-    const { to, finalizer, isOurs, noun, propagation } = this.#side;
-    // Without a finalizer, the garbage collector deletes the result.
-    if (finalizer === undefined) return await this.#release(object);
-    if (object.metadata.finalizers?.includes(finalizer) !== true) return undefined;
-    const path = this.#pathOf(object);
-    const { namespace, name } = object.metadata;
-    const live = await elsewhere(to.get<Live>(path, { as: "metadata" }));
-    if (live === undefined || !isOurs(live.metadata, uidOf(object))) {
-      await this.#writeFinalizer(object, finalizer, false);
-      this.#log.info({ namespace, name }, `cleaned up: the ${noun} is gone`);
-      return undefined;
-    }
-    if (live.metadata.deletionTimestamp === undefined) {
-      await elsewhere(to.remove(path, live.metadata.uid ?? "", undefined, propagation));
-      this.#log.info({ namespace, name, made: live.metadata.name }, `the ${noun} is deleted`);
-    }
-    const message = `deleted when the ${noun} is gone`;
-    if (await this.#giveUp(object.metadata, `the ${noun} is not gone`)) return undefined;
-    await this.#writeStatus(object, { reason: "Leaving", message });
-    return { seconds: 1 };
-  }
-
-  /** Removes foreign finalizers from a deleted copy after the deadline. */
-  async #release(object: SyncSecret): Promise<Again | undefined> {
-    const { leftBehind } = this.#side;
-    const { metadata } = object;
-    const planted = (metadata.finalizers ?? []).filter((finalizer) => !collectors.has(finalizer));
-    const [first] = planted;
-    if (first === undefined) return undefined;
-    if (!this.#isOverdue(metadata)) return { seconds: waitSeconds };
-    let current = object;
-    for (const finalizer of planted)
-      current = await this.#writeFinalizer(current, finalizer, false);
-    const message = sentence("planted", first);
-    this.#log.warn({ namespace: metadata.namespace, name: metadata.name }, message);
-    await leftBehind?.(metadata, message);
-    return undefined;
-  }
-
-  /**
-   * After the deadline, removes our finalizer, even though the result might still exist. Returns
-   * true if the object no longer has our finalizer.
-   */
-  async #giveUp(metadata: V1ObjectMeta, why: string): Promise<boolean> {
-    const { from, finalizer, leftBehind } = this.#side;
-    if (finalizer === undefined || !this.#isOverdue(metadata)) return false;
-    const object = await readObject(from, metadata);
-    if (object === undefined) return true;
-    await this.#writeFinalizer(object, finalizer, false);
-    const message = sentence("leftBehind", why);
-    this.#log.warn({ namespace: metadata.namespace, name: metadata.name }, message);
-    await leftBehind?.(metadata, message);
-    return true;
-  }
-
-  /**
-   * Called when an object failed. If the object is being deleted and is overdue, gives it up and
-   * returns true. If not, writes the reason to the object's status, if possible, and returns false.
-   */
-  async #ended(metadata: V1ObjectMeta, outcome: Found): Promise<boolean> {
-    const ended = await this.#giveUp(metadata, outcome.message).catch((error: Error) => {
-      const { namespace, name } = metadata;
-      this.#log.warn({ namespace, name, error: error.message }, "its finalizer stays");
-      return false;
-    });
-    if (!ended) await this.#reportOf(metadata, outcome);
-    return ended;
-  }
-
-  #isOverdue(metadata: V1ObjectMeta): boolean {
-    if (metadata.deletionTimestamp === undefined) return false;
-    const record = this.#recordOf(metadata);
+  async #reportAway(all: readonly V1ObjectMeta[], { outcome }: Elsewhere): Promise<void> {
     const now = performance.now();
-    record.leaving ??= now;
-    const since = new Date(metadata.deletionTimestamp).getTime();
-    return Date.now() >= since + this.#side.deadline * 1000 && now - record.leaving >= leastTrial;
+    this.#awaySince ??= now;
+    const isLasting = outcome.reason !== "Unreachable" || now - this.#awaySince >= longestAway;
+    await inLanes(all, lanes, (metadata) => this.#reconciler.away(metadata, outcome, isLasting));
   }
 
-  /**
-   * Writes `outcome` to status, and records the present versions. We skip the object until a
-   * version changes.
-   */
-  async #report(
-    object: SyncSecret,
-    result: V1ObjectMeta | undefined,
-    outcome: Found,
-  ): Promise<Again | undefined> {
-    const written = await this.#writeStatus(object, outcome);
-    this.#recordOf(object.metadata).seen = this.#versions(written.metadata, result);
-    return outcome.reason === "Waiting" ? { seconds: waitSeconds } : undefined;
+  /** Reports what is left out of a collection, each only once. */
+  async #exceeded(path: string, excess: Excess): Promise<void> {
+    const { exceeded } = this.#side;
+    const about = `${path} ${excess.is} ${excess.is === "large" ? excess.name : ""}`;
+    if (this.#excesses.has(about) || this.#excesses.size >= mostExcesses) return;
+    this.#excesses.add(about);
+    const message =
+      excess.is === "large"
+        ? sentence("metadata", excess.name)
+        : excess.is === "many"
+          ? sentence("tooManyObjects", String(excess.count))
+          : sentence("tooFast");
+    this.#log.warn({ path, excess: excess.is }, message);
+    await exceeded?.(excess, message);
   }
-
-  async #writeFinalizer(
-    object: SyncSecret,
-    finalizer: string,
-    isPresent: boolean,
-  ): Promise<SyncSecret> {
-    return await writeFinalizer(
-      this.#side.from,
-      pathOf(object.metadata),
-      object,
-      finalizer,
-      isPresent,
-    );
-  }
-
-  async #writeStatus(object: SyncSecret, outcome: Found): Promise<SyncSecret> {
-    const { namespace, name, generation = 0 } = object.metadata;
-    const whole = { ...secretFields(object), ...outcome, warning: this.#side.warning?.() };
-    const status = statusOf(whole, generation, new Date(), object.status);
-    if (isSameStatus(status, object.status)) return object;
-    // The version after this write counts as seen, so it must contain no change that we missed.
-    const written = await applyStatus(
-      { cluster: this.#side.from, path: pathOf, manager: `${syncManager}-status` },
-      object,
-      status,
-      object.metadata.resourceVersion,
-    );
-    const level = outcome.reason === "Synced" || outcome.reason === "Waiting" ? "info" : "warn";
-    const text = outcome.reason === "Synced" ? "in sync" : outcome.message;
-    this.#log[outcome.reason === "Leaving" ? "info" : level](
-      { namespace, name, reason: outcome.reason, secret: outcome.secretName },
-      text,
-    );
-    return written;
-  }
-
-  /** Reports a failure in status, if possible. The log already contains the failure. */
-  async #reportOf(metadata: V1ObjectMeta, outcome: Found): Promise<void> {
-    try {
-      const object = await readObject(this.#side.from, metadata);
-      const ready = conditionOf(object?.status, "Ready");
-      const current = ready?.observedGeneration === object?.metadata.generation;
-      const isCurrent = object?.metadata.deletionTimestamp === undefined && current;
-      // While the other cluster is unreachable, we do not change the status of an object in sync,
-      // because its Secret is still correct.
-      if (object === undefined || (outcome.reason === "Unreachable" && isCurrent)) return;
-      await this.#writeStatus(object, outcome);
-    } catch (error) {
-      const { namespace, name } = metadata;
-      this.#log.debug({ namespace, name, error: (error as Error).message }, "status not written");
-    }
-  }
-
-  async #reportAll(all: readonly V1ObjectMeta[], { outcome }: Elsewhere): Promise<void> {
-    for (const metadata of all) await this.#ended(metadata, outcome);
-  }
-
-  #pathOf({ metadata }: SyncSecret): string {
-    return `${this.#side.results}/${metadata.uid}`;
-  }
-
-  #versions(object: V1ObjectMeta, result: V1ObjectMeta | undefined): string {
-    const warning = this.#side.warning?.() ?? "";
-    return `${object.resourceVersion} ${result?.resourceVersion ?? ""} ${warning}`;
-  }
-
-  #recordOf({ uid = "" }: V1ObjectMeta): ObjectRecord {
-    const record = this.#records.get(uid) ?? {
-      seen: "",
-      failed: undefined,
-      contest: new Contest<number>(writes, Object.is),
-      leaving: undefined,
-      refused: undefined,
-    };
-    this.#records.set(uid, record);
-    return record;
-  }
-}
-
-const done: Readonly<Record<Writing, (side: Side) => string>> = {
-  create: ({ noun }) => `the ${noun} is created`,
-  update: ({ noun }) => `the ${noun} is updated`,
-  recreate: ({ noun }) => `the ${noun} cannot be changed: it is deleted, and created again`,
-};
-
-type Writing = "create" | "update" | "recreate";
-
-/**
- * Takes the step. Throws Elsewhere if the API server refuses the write, or if its reply differs
- * from our object. In the second case, admission changes our object at every write.
- */
-async function make(
-  { to, results, noun, propagation }: Side,
-  step: Writing,
-  live: Live | undefined,
-  desired: Wanted,
-): Promise<void> {
-  const path = `${results}/${desired.metadata.name}`;
-  if (step === "recreate")
-    return await elsewhere(
-      to.remove(path, live?.metadata.uid ?? "", live?.metadata.resourceVersion, propagation),
-    );
-  const reply = await (live === undefined
-    ? elsewhere(to.create<Live>(results, desired))
-    : elsewhere(to.replace<Live>(path, replacement(live, desired))));
-  if (stepOf(reply, desired, true) === "nothing") return;
-  const outcome = { reason: "Refused", message: sentence("changed", noun) } as const;
-  throw new Elsewhere(outcome, { written: reply.metadata });
 }

@@ -1,8 +1,10 @@
 /** Requests for SyncSecrets. Both sides use them. */
-import type { V1ObjectMeta } from "@kubernetes/client-node";
+import type { KubernetesObject, V1ObjectMeta } from "@kubernetes/client-node";
 import type { SyncSecret } from "#api/sync-secret.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { apiVersion } from "./rules/copies.ts";
+import { defined, fields, number, text } from "#kube/excerpt.ts";
+import { apiVersion, managedByLabel } from "./rules/copies.ts";
+import { originAnnotationNames } from "./rules/origin.ts";
 
 const group = `/apis/${apiVersion}`;
 
@@ -15,23 +17,22 @@ export const syncSecretsIn = (namespace: string): string =>
 export const pathOf = ({ namespace = "", name = "" }: V1ObjectMeta): string =>
   `${syncSecretsIn(namespace)}/${name}`;
 
-/**
- * The metadata of all objects in a collection, without their content, so that the list stays small.
- */
-export async function metadataOf(
-  cluster: Cluster,
-  path: string,
-  query: Readonly<Record<string, string>> = {},
-): Promise<V1ObjectMeta[]> {
-  const objects: V1ObjectMeta[] = [];
-  await cluster.pages<{ metadata: V1ObjectMeta }>(
-    path,
-    query,
-    (page) => void objects.push(...page.map(({ metadata }) => metadata)),
-    { as: "metadata" },
-  );
-  return objects;
-}
+const metadata = fields({
+  uid: text,
+  name: text,
+  namespace: text,
+  resourceVersion: text,
+  generation: number,
+  deletionTimestamp: text,
+  labels: fields({ [managedByLabel]: text }),
+  annotations: fields(
+    Object.fromEntries(originAnnotationNames.map((name) => [name, text] as const)),
+  ),
+});
+
+/** The fields of an object's metadata that both sides need. */
+export const keptMetadata = (object: KubernetesObject): V1ObjectMeta =>
+  defined(metadata.parse(object.metadata));
 
 /**
  * Reads the object again. Undefined if it is gone, or if its name now belongs to an object with

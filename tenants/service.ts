@@ -1,6 +1,6 @@
 /** Runs one side: its engine in a loop, and the watches that start the next run. */
 import type { Logger } from "pino";
-import { watchCollection } from "#kube/watch/collection.ts";
+import type { Gate } from "#kube/lanes.ts";
 import { createLoop, logFailures, warnOf } from "#runtime/loop.ts";
 import type { ServedProgram } from "#runtime/run.ts";
 import { Engine } from "./engine.ts";
@@ -10,25 +10,40 @@ import type { Side } from "./side.ts";
 /** `hint`: starts the next run after a change that the watches do not show. */
 type ServedSide = ServedProgram & Readonly<{ hint: () => void }>;
 
-export function serveSide(side: Side, log: Logger, metrics: Metrics): ServedSide {
-  const engine = new Engine(side, log, metrics);
+type Options = Readonly<{
+  side: Side;
+  /** The tenant's namespace in the management cluster. */
+  namespace: string;
+  log: Logger;
+  metrics: Metrics;
+  /** The lanes that all sides of this process share. */
+  gate?: Gate;
+}>;
+
+export function serveSide({ side, namespace, log, metrics, gate }: Options): ServedSide {
+  const engine = new Engine(side, log, metrics, gate);
+  const failures = logFailures(log, "a run failed; trying again");
   const loop = createLoop({
-    run: () => engine.run(),
-    failed: logFailures(log, "a run failed; trying again"),
+    async run() {
+      const again = await engine.run();
+      metrics.ran(namespace, true);
+      return again;
+    },
+    failed(error, times) {
+      metrics.ran(namespace, false);
+      return failures(error, times);
+    },
   });
-  const { from, objects, to, results } = side;
   return {
     silence: loop.silence,
     hint: loop.hint,
     async until(signal) {
       const failed = warnOf(log, "a watch failed");
-      const watched = { query: {}, hint: loop.hint, failed, signal };
-      const watches = [
-        watchCollection({ ...watched, cluster: from, path: objects }),
-        watchCollection({ ...watched, cluster: to, path: results }),
-      ];
+      const watched = { hint: loop.hint, failed, signal };
+      const watches = [engine.objects.until(watched), engine.results.until(watched)];
       await loop.until(signal);
       await Promise.all(watches);
+      metrics.ended(namespace);
     },
   };
 }

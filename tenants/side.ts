@@ -1,11 +1,12 @@
 /** Describes a side: where its objects are, where it writes the results, and how it makes them. */
-import type { V1ObjectMeta, V1Namespace } from "@kubernetes/client-node";
+import type { V1Namespace, V1ObjectMeta, V1Secret } from "@kubernetes/client-node";
 import type { SyncSecret } from "#api/sync-secret.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { secretsIn } from "#kube/client/paths.ts";
 import { conditionOf } from "#kube/conditions.ts";
-import type { SyncContent } from "./rules/content.ts";
+import type { Excess } from "#kube/watch/others.ts";
+import type { Held, SyncContent } from "./rules/content.ts";
 import { sentence } from "./rules/problems.ts";
 import type { Found } from "./rules/status.ts";
 import type { Live } from "./rules/step.ts";
@@ -32,6 +33,8 @@ export type Side = Readonly<{
    * Background: it deletes the result first.
    */
   propagation: "Foreground" | "Background";
+  /** The content of the Secret that the object names, or why it cannot be used. */
+  referenced?: (object: SyncSecret) => Promise<Held | string>;
   resultOf: (object: SyncSecret, content: SyncContent) => Wanted;
   /**
    * True if we made the live object from the SyncSecret with this UID, even if others have edited
@@ -59,6 +62,8 @@ export type Side = Readonly<{
   leftBehind?: (object: V1ObjectMeta, message: string) => Promise<void>;
   /** Why this side will soon stop working. Undefined if nothing is wrong. */
   warning?: () => string | undefined;
+  /** Reports what this side leaves out, because it is too large, too much or too fast. */
+  exceeded?: (excess: Excess, message: string) => Promise<void>;
 }>;
 
 /**
@@ -93,9 +98,10 @@ export async function elsewhere<T>(asked: Promise<T>): Promise<T> {
 }
 
 function foundBy({ status, reason }: ApiError): Found {
-  const away = status === 0 || status >= 500 || [401, 429].includes(status);
+  const away = status === 0 || status >= 500 || status === 429;
   // We report only the HTTP status and the reason, because the message can quote the request.
   const why = `${status || "no answer"} ${reason}`;
+  if (status === 401) return { reason: "Denied", message: sentence("denied", why) };
   return away
     ? { reason: "Unreachable", message: sentence("unreachable", why) }
     : { reason: "Refused", message: sentence("refused", why) };
@@ -104,13 +110,15 @@ function foundBy({ status, reason }: ApiError): Found {
 /** An hour. Only a foreign finalizer on a copy can delay a deletion for so long. */
 const deadline = 3600;
 
+type Reports = Pick<Side, "leftBehind" | "exceeded">;
+
 export const managementSide = (
   cluster: Cluster,
   namespace: string,
-  leftBehind?: Side["leftBehind"],
+  reports: Reports = {},
 ): Side => ({
   deadline,
-  ...(leftBehind === undefined ? {} : { leftBehind }),
+  ...reports,
   from: cluster,
   objects: syncSecretsIn(namespace),
   to: cluster,
@@ -138,16 +146,15 @@ type Options = Readonly<{
    */
   deadline?: number;
   warning?: () => string | undefined;
-  leftBehind?: Side["leftBehind"];
-}>;
+}> &
+  Reports;
 
 export function tenantSide(options: Options): Side {
-  const { home, management, namespace, deadline = 3600, warning, leftBehind } = options;
+  const { home, management, namespace, deadline = 3600, ...reports } = options;
   let id: string | undefined;
   return {
     deadline,
-    ...(warning === undefined ? {} : { warning }),
-    ...(leftBehind === undefined ? {} : { leftBehind }),
+    ...reports,
     from: home,
     objects: allSyncSecrets,
     to: management,
@@ -164,6 +171,7 @@ export function tenantSide(options: Options): Side {
       const path = "/api/v1/namespaces/kube-system";
       id ??= (await home.get<V1Namespace>(path).catch(() => undefined))?.metadata?.uid;
     },
+    referenced: async (object) => await referencedBy(home, object),
     isOwn: (metadata) => isCopy(metadata) && isOfCluster(metadata, id),
     resultOf: (object, content) => copyOf(object, content, namespace, id),
     // The copy's name is our object's UID, so no other object has this name.
@@ -171,6 +179,24 @@ export function tenantSide(options: Options): Side {
     isCopy,
     describe,
   };
+}
+
+/** Reads the Secret that the object names, if a Role allows it. */
+async function referencedBy(
+  home: Cluster,
+  { metadata, secretRef, type = "Opaque" }: SyncSecret,
+): Promise<Held | string> {
+  const name = secretRef?.name ?? "";
+  try {
+    const path = `${secretsIn(metadata.namespace ?? "")}/${name}`;
+    const secret = await home.get<V1Secret>(path);
+    if (secret === undefined) return sentence("reference", `${name} does not exist`);
+    const { data = {}, type: its = "Opaque" } = secret;
+    return its === type ? { data, type } : sentence("reference", `${name} has type ${its}`);
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 403) throw error;
+    return sentence("reference", `no Role allows to read ${name}`);
+  }
 }
 
 /**
@@ -196,4 +222,4 @@ function describe(copy: Live): Found {
 }
 
 /** The management side's reasons, except Leaving, which the tenant's side sets itself. */
-const reasons = ["Synced", "Invalid", "Foreign", "Refused", "Unreachable"] as const;
+const reasons = ["Synced", "Invalid", "Foreign", "Refused", "Unreachable", "Denied"] as const;

@@ -7,7 +7,7 @@ import { fenced } from "#runtime/fenced-client.ts";
 import { kubeConfigOf } from "#kube/remote.ts";
 import { openRemote } from "#runtime/remote-file.ts";
 import { runProgram } from "#runtime/run.ts";
-import { createAlarm, createExpiry, createMetrics } from "./metrics.ts";
+import { createAlarm, createExcess, createExpiry, createMetrics } from "./metrics.ts";
 import { syncManager } from "./rules/copies.ts";
 import { serveSide } from "./service.ts";
 import { createRenewal } from "./renewal.ts";
@@ -65,8 +65,9 @@ runProgram({
       deadline: config["removal-deadline"],
       warning: () => warning,
       leftBehind: createAlarm(home, meters),
+      exceeded: createExcess(home, meters)(namespace),
     });
-    const served = serveSide(side, log, createMetrics(meters));
+    const served = serveSide({ side, namespace, log, metrics: createMetrics(meters) });
     const renewal = createRenewal({
       home,
       management: fencedManagement,

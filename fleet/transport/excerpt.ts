@@ -1,32 +1,16 @@
-/**
- * Reduces the objects that a cluster returns to the fields that we need. A hostile cluster can
- * return anything: 2 MiB of empty lists, for example, take 20 times as much memory when parsed.
- * Valid objects shrink too: managedFields are as long as a small Secret. Pure.
- */
-import type { KubernetesObject, V1Secret } from "@kubernetes/client-node";
+/** Reduces the objects that a cluster returns to the fields that we need. Pure. */
+import type { KubernetesObject } from "@kubernetes/client-node";
 import * as z from "zod/mini";
 import { fieldsOf } from "#contract/fields.ts";
 import { fleetOwnerAnnotation } from "#contract/names.ts";
+import { defined, fields, list, number, text, truth } from "#kube/excerpt.ts";
+import { digestOf } from "../rules/content.ts";
 
-/** Maximum length of a text. Names in Kubernetes have at most 253 characters. */
-const longest = 512;
-/** Maximum number of items of a list. GlobalPullSecret's CRD allows at most 18. */
-const most = 32;
 /**
  * Maximum number of keys of a Secret. So many keys nearly fill a Secret, even if the keys have ten
  * characters and the values are empty.
  */
 const mostKeys = 10_000;
-
-// A field of another type counts as absent. Unknown fields are removed.
-const optional = <Type extends z.ZodMiniType>(type: Type) => z.catch(z.optional(type), undefined);
-const text = optional(z.string().check(z.maxLength(longest)));
-const number = optional(z.number());
-const truth = optional(z.boolean());
-const fields = <Shape extends z.core.$ZodShape>(shape: Shape) =>
-  z.pipe(z.transform(fieldsOf), z.object(shape));
-const cut = z.transform((value) => (Array.isArray(value) ? value.slice(0, most) : undefined));
-const list = <Type extends z.ZodMiniType>(type: Type) => z.pipe(cut, z.optional(z.array(type)));
 
 const metadata = fields({
   uid: text,
@@ -50,12 +34,20 @@ const metadata = fields({
   ),
 });
 
-const secret = fields({
-  metadata,
-  type: text,
-  immutable: truth,
-  data: z.transform(dataOf),
-});
+const secret = fields({ metadata, type: text, immutable: truth });
+
+/** How many names of keys we keep. */
+const mostNames = 100;
+
+/** What we keep of a Secret: a digest instead of its data. */
+export type KeptSecret = KubernetesObject &
+  Readonly<{
+    type?: string;
+    immutable?: boolean;
+    digest: string;
+    /** The names of the first hundred keys. */
+    keys: readonly string[];
+  }>;
 
 const proof = fields({
   metadata,
@@ -79,9 +71,13 @@ const proof = fields({
   }),
 });
 
-/** A Secret's type, data, immutability, owner and version. */
-export const keptSecret = (object: KubernetesObject): KubernetesObject & V1Secret =>
-  defined(secret.parse(object));
+/** A Secret's type, digest, keys, immutability, owner and version. */
+export function keptSecret(object: KubernetesObject): KeptSecret {
+  const kept = defined<Pick<KeptSecret, "type" | "metadata">>(secret.parse(object));
+  const data = dataOf(fieldsOf(object)["data"]) ?? {};
+  const digest = digestOf(kept.type ?? "Opaque", data);
+  return { ...kept, digest, keys: Object.keys(data).slice(0, mostNames) };
+}
 
 /** The fields of a GlobalPullSecret that prove that nodes have a Secret. */
 export const keptProof = (object: KubernetesObject): KubernetesObject =>
@@ -94,6 +90,3 @@ function dataOf(value: unknown): Readonly<Record<string, string>> | undefined {
   const values = all.filter((entry): entry is [string, string] => typeof entry[1] === "string");
   return values.length < all.length ? undefined : Object.fromEntries(values);
 }
-
-/** Removes undefined fields at any depth. */
-const defined = <T>(value: object): T => JSON.parse(JSON.stringify(value)) as T;

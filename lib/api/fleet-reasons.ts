@@ -8,6 +8,8 @@ export const fleetConditions = {
   Ready: "Clusters are selected, and every one of them has the source's content.",
   Reconciling: "Not Ready, and the program continues by itself.",
   Stalled: "Not Ready, and you have to act. Never together with Reconciling.",
+  Available:
+    "At least `spec.rollout.minAvailable` of the reachable clusters have the content, and more than half of the selected clusters.",
   Warning: "The object may do more than you intend. It changes no other condition.",
 } as const;
 
@@ -19,6 +21,7 @@ export const fleetReasons = {
   Unreachable: "Some clusters cannot be reached; all others have the Secret.",
   Paused: "`spec.managementState` is Paused.",
   Refused: "Some clusters refuse the Secret; the others are served.",
+  Slow: "Some clusters have the Secret, and have not proved it within two minutes.",
 } as const;
 
 /** Reasons when you have to act. */
@@ -28,7 +31,7 @@ export const fleetStalledReasons = {
   SourceUnreadable: "The program may not read the source; copies stay.",
   SourceRefused: "The source is invalid, or of a type that is not copied; copies stay.",
   Halted:
-    "The canary and one more cluster refuse the content, or more clusters than `spec.rollout.maxFailures` refuse it. No other cluster gets it.",
+    "The first two clusters refuse the content, or more clusters than `spec.rollout.maxFailures` refuse it. No other cluster gets it.",
   TooManyClusters: "More clusters are selected than one object serves.",
 } as const;
 

@@ -46,7 +46,7 @@ export type FleetSecretSpec = Readonly<{
    * controller waits until the nodes have proved it.
    */
   target: FleetSecretTarget;
-  /** How many clusters get a change at a time, with Open Cluster Management's field names. */
+  /** How a change goes from cluster to cluster, by the rules of the rollout to nodes. */
   rollout?: FleetRollout;
   /**
    * Whether the clusters follow the Secret. Paused stops every change in the clusters, even a
@@ -168,22 +168,24 @@ export type FleetSecretTarget = Readonly<{
   name: string;
 }>;
 
-/** How many clusters get a change at a time, with Open Cluster Management's field names. */
+/** How a change goes from cluster to cluster, by the rules of the rollout to nodes. */
 export type FleetRollout = Readonly<{
-  /** How many clusters must have a change before any other cluster gets it. Default: 1. */
-  canary?: number;
+  /**
+   * Which clusters get a change before all others, such as a staging environment, by the labels of
+   * their Namespaces, of their Clusters with clusterNameLabelValue Name, or of their
+   * ClusterProfiles. Without it, one cluster goes first, preferably one that proved the last
+   * change.
+   */
+  canaries?: FleetCanaries;
   /**
    * How many clusters are changed at a time, a number or a percentage of the reachable clusters; at
-   * least one. Default: 10%.
+   * least one. One cluster goes first, and each proof opens two more places. A cluster has its
+   * place for two minutes at most. 100%: all clusters now, for example to revoke a credential.
+   * Default: 10%.
    */
-  maxConcurrency?: number | string;
-  /** How long a cluster must have a change before the next cluster starts. Default: 0s. */
+  maxUnavailable?: number | string;
+  /** How long a cluster must have a change before it counts as proved. Default: 0s. */
   minSuccessTime?: string;
-  /**
-   * How long a reachable cluster may take to prove a change. Then it is reported as failed, and the
-   * next cluster starts. None: no limit. Default: 30m.
-   */
-  progressDeadline?: string;
   /**
    * How many clusters may refuse the content before the rollout halts: a number, or a percentage of
    * the reachable clusters, at least one. While no cluster has the content, a percentage counts as
@@ -191,6 +193,23 @@ export type FleetRollout = Readonly<{
    * such as its rights or its admission, it does not count. Default: 5%.
    */
   maxFailures?: number | string;
+  /**
+   * How many of the reachable clusters must have the content for the condition Available, a number
+   * or a percentage. More than half of the selected clusters must have it too. Default: 90%.
+   */
+  minAvailable?: number | string;
+}>;
+
+/**
+ * Which clusters get a change before all others, such as a staging environment, by the labels of
+ * their Namespaces, of their Clusters with clusterNameLabelValue Name, or of their ClusterProfiles.
+ * Without it, one cluster goes first, preferably one that proved the last change.
+ */
+export type FleetCanaries = Readonly<{
+  /** The labels that these clusters have, all of them. */
+  matchLabels?: Readonly<Record<string, string>>;
+  /** Conditions on labels. All must hold. */
+  matchExpressions?: readonly LabelExpression[];
 }>;
 
 /** How long a removal waits. */
@@ -230,7 +249,7 @@ export type FleetSecretStatus = Readonly<{
    * 100 at most. An entry disappears when its cluster is selected again, and after 30 days.
    */
   givenUp?: readonly FleetFailure[];
-  /** Ready, Reconciling and Stalled, as kstatus reads them, and Warning. */
+  /** Ready, Reconciling and Stalled, as kstatus reads them, Available, and Warning. */
   conditions?: readonly FleetCondition[];
 }>;
 
@@ -244,7 +263,7 @@ export type FleetCounts = Readonly<{
   waiting: number;
   /** Clusters that are being changed, or have not proved the content yet. */
   progressing: number;
-  /** Clusters that refuse the content, or took too long. */
+  /** Clusters that refuse the content. */
   failed: number;
   /** Clusters that do not answer. */
   unreachable: number;
@@ -262,14 +281,24 @@ export type ClusterStatus = Readonly<{
   /**
    * Waiting: its turn has not come. Progressing: it is changing, or has not proved the content yet.
    * Done: the Secret was read back there, and the nodes have it if they must prove it. Failed: the
-   * cluster refuses the Secret, was too late, or its kubeconfig cannot be used. Unreachable: it
-   * does not answer; it is served when it answers again. Leaving: it is no longer selected.
+   * cluster refuses the Secret, or its kubeconfig cannot be used. Unreachable: it does not answer;
+   * it is served when it answers again. Leaving: it is no longer selected.
    */
   state: "Waiting" | "Progressing" | "Done" | "Failed" | "Unreachable" | "Leaving";
   /** The reason, with a code if there is one. */
   reason?: string;
   /** Since when it is in this state. */
   since: string;
+  /**
+   * When the present content was first written there. Its place ends two minutes and
+   * rollout.minSuccessTime later.
+   */
+  startedAt?: string;
+  /**
+   * When it last became Done, with any content. Clusters that were Done last get the next change
+   * first.
+   */
+  provedAt?: string;
 }>;
 
 /** A cluster and what failed there. */
@@ -289,7 +318,7 @@ export type FleetFailure = Readonly<{
 
 /** A condition. */
 export type FleetCondition = Readonly<{
-  /** Ready, Reconciling, Stalled or Warning. */
+  /** Ready, Reconciling, Stalled, Available or Warning. */
   type: FleetConditionType;
   /** True, False or Unknown. */
   status: "True" | "False" | "Unknown";

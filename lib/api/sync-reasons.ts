@@ -12,7 +12,7 @@ export const syncReasons = {
   Synced: "Ready: the Secret is as declared.",
   Waiting: "The copy exists, and does not report its Secret yet.",
   Leaving: "The object is deleted, and its copy or Secret still exists.",
-  Unreachable: "The other cluster does not answer.",
+  Unreachable: "The other cluster does not answer, so the Secret is unknown after ten minutes.",
 } as const;
 
 /** Reasons when you have to act. */
@@ -20,6 +20,7 @@ export const syncStalledReasons = {
   Invalid: "The content is not valid for its type, or too large.",
   Copied: "It is a copy from another cluster, and is not copied again.",
   Foreign: "An object with the name was made by another client.",
+  Denied: "The management cluster refuses the token, so it is unknown whether the Secret exists.",
   Refused: "The API server or admission refuses or changes it, or another client keeps undoing it.",
 } as const;
 

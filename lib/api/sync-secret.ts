@@ -23,20 +23,30 @@ export type SyncSecret = Readonly<{
    */
   stringData?: Readonly<Record<string, string>>;
   /**
-   * The type, as in a Secret; it cannot be changed. A service-account-token becomes an Opaque
-   * Secret with the annotation globalpullsecret.io/original-type. Default: Opaque.
+   * A Secret of the same namespace in the tenant's cluster, whose content and changes are shared
+   * instead of data and stringData. A Role must allow the program to read it.
    */
-  type?:
-    | "Opaque"
-    | "kubernetes.io/tls"
-    | "kubernetes.io/dockerconfigjson"
-    | "kubernetes.io/basic-auth"
-    | "kubernetes.io/ssh-auth"
-    | "kubernetes.io/service-account-token";
+  secretRef?: SyncSecretReference;
+  /**
+   * The type, as in a Secret; it cannot be changed. Custom types arrive as they are. A
+   * kubernetes.io/service-account-token or bootstrap.kubernetes.io/token becomes an Opaque Secret
+   * with the annotation globalpullsecret.io/original-type, because Kubernetes would turn it into a
+   * credential of the management cluster. Default: Opaque.
+   */
+  type?: string;
   /** As in a Secret: once true, neither data nor this field can be changed. */
   immutable?: boolean;
   /** The progress. It contains nothing of the content. */
   status?: SyncSecretStatus;
+}>;
+
+/**
+ * A Secret of the same namespace in the tenant's cluster, whose content and changes are shared
+ * instead of data and stringData. A Role must allow the program to read it.
+ */
+export type SyncSecretReference = Readonly<{
+  /** Its name. It must have the SyncSecret's type. */
+  name: string;
 }>;
 
 /** The progress. It contains nothing of the content. */

@@ -4,6 +4,7 @@ import type {
   ClusterProfileSelector,
   ClusterProfilesSource,
   ClusterStatus,
+  FleetCanaries,
   FleetCondition,
   FleetCounts,
   FleetFailure,
@@ -46,12 +47,13 @@ const clusterProfiles: Required<ClusterProfilesSource> = {
   clusterManagers: ["globalpullsecret.io"],
 };
 const target: Required<FleetSecretTarget> = { namespace: "kube-system", name: "pull-secret" };
+const canaries: Required<FleetCanaries> = { matchLabels: {}, matchExpressions: [expression] };
 const rollout: Required<FleetRollout> = {
-  canary: 1,
-  maxConcurrency: "10%",
+  canaries,
+  maxUnavailable: "10%",
   minSuccessTime: "0s",
-  progressDeadline: "30m",
   maxFailures: "5%",
+  minAvailable: "90%",
 };
 const removal: Required<FleetRemoval> = { grace: "5m", deadline: "1h" };
 const spec: Required<FleetSecretSpec> = {
@@ -71,6 +73,8 @@ const cluster: Required<ClusterStatus> = {
   state: "Failed",
   reason: "GPS435",
   since: time,
+  startedAt: time,
+  provedAt: time,
 };
 const failure: Required<FleetFailure> = {
   name: "guest-a",

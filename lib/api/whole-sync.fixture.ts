@@ -22,6 +22,7 @@ export const wholeSync: Required<SyncSecret> = {
   metadata: { name: "wildcard-tls", namespace: "default" },
   data: {},
   stringData: {},
+  secretRef: { name: "wildcard" },
   type: "Opaque",
   immutable: false,
   status,

@@ -25,3 +25,25 @@ export async function inLanes<T>(
   };
   await Promise.all(Array.from({ length: Math.min(lanes, all.length) }, lane));
 }
+
+/** Lets a limited number of jobs run at a time. The others wait in the order of their calls. */
+export class Gate {
+  #free: number;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(most: number) {
+    this.#free = most;
+  }
+
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#free > 0) this.#free -= 1;
+    else await new Promise<void>((resolve) => void this.#waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#free += 1;
+      else next();
+    }
+  }
+}

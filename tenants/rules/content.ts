@@ -11,7 +11,7 @@ export type Data = Readonly<Record<string, string>>;
 
 export type SyncContent = Readonly<{ type: NonNullable<SyncSecret["type"]>; data: Data }>;
 
-type Held = Pick<SyncSecret, "data" | "stringData" | "type">;
+export type Held = Pick<SyncSecret, "data" | "stringData" | "type">;
 
 type JudgedObject =
   | Readonly<{ ok: true; content: SyncContent }>
@@ -38,8 +38,15 @@ const mostBytes = 256 * 1024;
 const needed: Readonly<Partial<Record<SyncContent["type"], readonly (readonly string[])[]>>> = {
   "kubernetes.io/tls": [["tls.crt"], ["tls.key"]],
   "kubernetes.io/dockerconfigjson": [[".dockerconfigjson"]],
+  "kubernetes.io/dockercfg": [[".dockercfg"]],
   "kubernetes.io/basic-auth": [["username", "password"]],
   "kubernetes.io/ssh-auth": [["ssh-privatekey"]],
+};
+
+/** Type → the key with a JSON document. */
+const documents: Readonly<Record<string, string>> = {
+  "kubernetes.io/dockerconfigjson": ".dockerconfigjson",
+  "kubernetes.io/dockercfg": ".dockercfg",
 };
 
 /**
@@ -71,8 +78,8 @@ export function checkedContent({
   if (size > mostBytes) return refused(sentence("tooLarge", `${mostBytes}`));
   const lacking = needed[type]?.find((keys) => !keys.some((key) => Object.hasOwn(all, key)));
   if (lacking !== undefined) return refused(sentence("missingKey", lacking.join(" or ")));
-  const document = ".dockerconfigjson";
-  if (type === "kubernetes.io/dockerconfigjson" && !isDocument(all[document] ?? ""))
+  const document = documents[type];
+  if (document !== undefined && !isDocument(all[document] ?? ""))
     return refused(sentence("notDocument", document));
   return { ok: true, content: { type, data: all } };
 }

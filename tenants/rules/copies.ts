@@ -19,8 +19,13 @@ export const apiVersion = "globalpullsecret.io/v1alpha1";
 /** Annotation with the type that the user declared, if the Secret must not have this type. */
 const originalType = "globalpullsecret.io/original-type";
 
-const managedBy = { "app.kubernetes.io/managed-by": syncManager };
-const accountToken = "kubernetes.io/service-account-token";
+export const managedByLabel = "app.kubernetes.io/managed-by";
+const managedBy = { [managedByLabel]: syncManager };
+/** Types that Kubernetes turns into a credential of the cluster in which such a Secret is. */
+const tokens: ReadonlySet<string> = new Set([
+  "kubernetes.io/service-account-token",
+  "bootstrap.kubernetes.io/token",
+]);
 
 /** The fields of a Secret or a SyncSecret that we write. */
 export type Wanted = Readonly<{
@@ -63,14 +68,13 @@ export function copyOf(
 
 /**
  * The Secret of a copy. Its name is the copy's UID, so that tenants cannot choose the names of
- * Secrets in the management cluster. The type service-account-token becomes Opaque. Without this
- * change, Kubernetes' token controller would delete the Secret, or add a token of the management
+ * Secrets in the management cluster. The types of tokens become Opaque. Without this change, Kubernetes' token controller would delete the Secret, or add a token of the management
  * cluster.
  */
 export function secretOf(object: SyncSecret, { type, data }: SyncContent): Wanted {
   const { name = "", uid = "", namespace = "" } = object.metadata;
   const { labels, annotations } = marksOf(originOf(object.metadata));
-  const opaque = type === accountToken;
+  const opaque = tokens.has(type);
   return {
     apiVersion: "v1",
     kind: "Secret",

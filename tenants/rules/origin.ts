@@ -25,6 +25,8 @@ export const hasOrigin = (annotations: Readonly<Record<string, string>>): boolea
  */
 const clusterAnnotation = "globalpullsecret.io/origin-cluster";
 
+export const originAnnotationNames = [names.name, names.namespace, clusterAnnotation] as const;
+
 /** The annotation with this cluster's id, or none while the id is unknown. */
 export const clusterOf = (id: string | undefined): Record<string, string> =>
   id === undefined ? {} : { [clusterAnnotation]: id };

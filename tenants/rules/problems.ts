@@ -3,6 +3,11 @@ import { messagesOf, type Catalogue } from "#contract/catalogue.ts";
 
 /** Kind → code, problem, action. `sentence` replaces `{}` by a detail, never by content. */
 export const catalogue = {
+  reference: [
+    "GPS485",
+    "the Secret in secretRef cannot be used: {}",
+    "create it with the SyncSecret's type, and grant this program get on it; it is read once a minute",
+  ],
   keyName: [
     "GPS472",
     "data has a key that is not valid in a Secret",
@@ -36,6 +41,26 @@ export const catalogue = {
     "GPS474",
     "the {} does not last in the management cluster: ten writes of it were undone",
     "find the client that changes it there; we repeat the write once a minute",
+  ],
+  denied: [
+    "GPS481",
+    "the management cluster refuses our token: {}",
+    "create a new token for the kubeconfig in Secret global-pull-secret-sync-management",
+  ],
+  metadata: [
+    "GPS482",
+    "the metadata of {} is larger than this program reads, so it is left out",
+    "remove annotations and labels from it",
+  ],
+  tooManyObjects: [
+    "GPS483",
+    "there are {} objects in one collection, and this program serves 10,000",
+    "delete objects, or limit them by a ResourceQuota",
+  ],
+  tooFast: [
+    "GPS484",
+    "the objects change faster than this program reads them",
+    "find out who changes them; until then they are read with pauses",
   ],
   leftBehind: [
     "GPS478",

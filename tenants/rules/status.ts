@@ -21,10 +21,13 @@ export type Found = Readonly<{
 
 type Row = Readonly<{
   type: SyncConditionType;
-  status: "True" | "False";
+  status: "True" | "False" | "Unknown";
   reason: SyncReason | SyncWarningReason;
   message: string;
 }>;
+
+/** Reasons when we cannot find out whether the Secret still has the content. */
+const unknown: ReadonlySet<SyncReason> = new Set(["Unreachable", "Denied"]);
 
 const stalls = (reason: SyncReason): boolean => Object.hasOwn(syncStalledReasons, reason);
 
@@ -37,7 +40,12 @@ export function statusOf(
 ): SyncSecretStatus {
   const warned = former.conditions?.some(({ type }) => type === "Warning") === true;
   const rows: readonly Row[] = [
-    { type: "Ready", status: truth(reason === "Synced"), reason, message },
+    {
+      type: "Ready",
+      status: unknown.has(reason) ? "Unknown" : truth(reason === "Synced"),
+      reason,
+      message,
+    },
     { type: "Stalled", status: truth(stalls(reason)), reason, message },
     ...(warning !== undefined
       ? [{ type: "Warning", status: "True", reason: "TokenEnds", message: warning } as const]

@@ -331,6 +331,19 @@ export const alerts: readonly Alert[] = [
     runbook: `${codesPage}#fleet`,
   },
   {
+    alert: "GlobalPullSecretSyncAway",
+    of: ["sync-management", "sync-tenant"],
+    expr: `time() - max by (exported_namespace) (${metric("sync_last_success_timestamp_seconds")}) > 900`,
+    for: "1m",
+    severity: "warning",
+    summary: "A tenant's SyncSecrets have not been compared for 15 minutes",
+    description: run(
+      "kubectl get syncsecrets -A -o custom-columns='NAME:.metadata.name,MESSAGE:.status.conditions[?(@.type==\"Ready\")].message'",
+      "The message has a code, such as GPS467 or GPS481, and what to do. The alert's namespace {{ $labels.exported_namespace }} is in the management cluster.",
+    ),
+    runbook: `${codesPage}#syncsecrets`,
+  },
+  {
     alert: "GlobalPullSecretSyncErrors",
     of: ["sync-management", "sync-tenant"],
     expr: `sum by (exported_namespace) (increase(${ofSyncs("error")}[15m])) > 0`,

@@ -87,10 +87,15 @@ export type ReadOptions = Timeouts & Readonly<{ as?: "metadata" | "text" }>;
  * `rows`: what kubectl would print, a tenth of the size of the objects. `metadata`: the objects
  * without spec, status and data. `skipped`: called with the name of an object that is larger than a
  * page, and the reason; the list continues without the object. Without `skipped`, such an object
- * ends the list.
+ * ends the list. `mostValues`: how many values of JSON a page has at most, if others write the
+ * objects. A page with more values is requested again with half as many objects.
  */
 export type PageOptions = Pick<Timeouts, "signal"> &
-  Readonly<{ as?: "rows" | "metadata"; skipped?: (name: string, error: Error) => void }>;
+  Readonly<{
+    as?: "rows" | "metadata";
+    skipped?: (name: string, error: Error) => void;
+    mostValues?: number | undefined;
+  }>;
 type Patch = Readonly<{
   metadata: Readonly<{ uid: string; resourceVersion: string; [field: string]: unknown }>;
   [field: string]: unknown;

@@ -68,6 +68,8 @@ export type Request = Readonly<{
   text?: true;
   /** Bytes that the answer may have, if less than the connection's limit. */
   largest?: number;
+  /** Values of JSON that the answer may have, if the connection has no limit. */
+  mostValues?: number | undefined;
 }>;
 
 /** Connection to one API server. Both calls reject with ApiError. */
@@ -155,7 +157,8 @@ export function open(
     const { method, path } = request;
     const response = await send(request, signal);
     try {
-      const text = await bounded(response, request.largest ?? largest, mostValues);
+      const values = request.mostValues ?? mostValues;
+      const text = await bounded(response, request.largest ?? largest, values);
       if (response.httpStatusCode >= 300) throw ApiError.from(method, path, response, text);
       return (request.text === true ? text : JSON.parse(text)) as T;
     } catch (error) {

@@ -28,8 +28,8 @@ const largestPage = 8 * 1024 * 1024;
 const pagesBeforeMore = 8;
 
 type Page = {
-  items?: { metadata?: { name?: unknown } }[] | null;
-  rows?: unknown[];
+  items?: unknown[] | null;
+  rows?: { cells?: unknown[] }[];
   metadata?: { continue?: string; resourceVersion?: string };
 };
 
@@ -40,7 +40,7 @@ export async function listPages(
   { ask, largest }: Pick<Connection, "ask" | "largest">,
   { path, query }: List,
   each: (items: readonly never[], version: string) => void,
-  { as, skipped, signal }: PageOptions,
+  { as, skipped, signal, mostValues }: PageOptions,
 ): Promise<void> {
   const rows = as === "rows";
   const most = rows ? mostRows : mostObjects;
@@ -51,11 +51,12 @@ export async function listPages(
         path,
         query: {
           ...query,
-          ...(rows ? { includeObject: "None" } : {}),
+          ...(accept === table ? { includeObject: "None" } : {}),
           limit: String(limit),
           continue: from,
         },
         largest: Math.min(largest, largestPage),
+        mostValues,
         ...(accept === undefined ? {} : { accept }),
       },
       signal === undefined ? {} : { signal },
@@ -81,9 +82,9 @@ export async function listPages(
         limit = Math.ceil(limit / 2);
         continue;
       }
-      // We read only the metadata of the object that is too large: its name, and the position at
-      // which the list continues.
-      const page: Page = await read(1, from, metadataList);
+      // Of the object that is too large, we read only what kubectl would print: its name, and the
+      // position at which the list continues. Its metadata alone can be too large.
+      const page: Page = await read(1, from, table);
       const name = nameOf(page);
       const sizeError = new ApiError({
         status: 0,
@@ -99,8 +100,8 @@ export async function listPages(
   }
 }
 
-/** The name of the only object on the page. A server that is not ours can put any text there. */
-function nameOf({ items }: Page): string {
-  const name = items?.[0]?.metadata?.name;
+/** The name in the only row of the page. A server that is not ours can put any text there. */
+function nameOf({ rows }: Page): string {
+  const name = rows?.[0]?.cells?.[0];
   return typeof name === "string" && /^[a-z0-9][-.a-z0-9:]{0,252}$/.test(name) ? name : "an object";
 }

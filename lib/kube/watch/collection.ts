@@ -1,8 +1,8 @@
 /** Two ways to follow a collection: with hints only, or with an informer that keeps the objects. */
 import type { KubernetesObject } from "@kubernetes/client-node";
-import type { Cluster, Query } from "#kube/client/cluster.ts";
+import type { Cluster, PageOptions, Query } from "#kube/client/cluster.ts";
 import type { CollectionInformer } from "./informer.ts";
-import { listAndWatch } from "./list-watch.ts";
+import { Ended, listAndWatch, type ListWatch } from "./list-watch.ts";
 
 type Options = Readonly<{
   cluster: Cluster;
@@ -38,8 +38,8 @@ export async function watchCollection(options: Options): Promise<void> {
  * Keeps an informer up to date, and calls `hint` after each list and each change of a kept part.
  * The collection is listed once, in pages, and again only after a watch that ended early. An idle
  * collection therefore causes no traffic except a new watch every four minutes. An object that is
- * larger than a page is reported to `failed` and left out. Never rejects; ends when `signal`
- * aborts.
+ * larger than a page is reported to `skipped`, or to `failed`, and left out. Never rejects; ends
+ * when `signal` aborts.
  */
 export async function followCollection<T>(
   options: Options &
@@ -47,11 +47,13 @@ export async function followCollection<T>(
       informer: CollectionInformer<T>;
       /** `metadata`: the informer gets the objects' metadata only. */
       as?: "metadata";
-    }>,
+    }> &
+    Pick<PageOptions, "skipped" | "mostValues"> &
+    Pick<ListWatch, "bounds" | "exceeded">,
 ): Promise<void> {
-  const { cluster, path, query, as, informer, hint, failed, signal } = options;
-  const skipped = (_: string, error: Error) => failed(error);
-  const how = { signal, skipped, ...(as !== undefined && { as }) };
+  const { cluster, path, query, as, informer, hint, failed, signal, mostValues } = options;
+  const { skipped = (_, error) => failed(error) } = options;
+  const how = { signal, skipped, mostValues, ...(as !== undefined && { as }) };
   await listAndWatch({
     ...options,
     resumes: true,
@@ -76,6 +78,8 @@ export async function followCollection<T>(
       // Kubelets write the status of their Nodes every few minutes, and 5,000 Nodes several times a
       // second. Such an event must not start a run.
       if (informer.received(object, version, deleted)) hint();
+      // There is room for an object that was left out. Only a list shows which objects there are.
+      if (deleted && informer.cut > 0) throw new Ended("an object is gone, others are left out");
     },
     lost: () => informer.lost(),
   });

@@ -16,6 +16,10 @@ class Versioned<T> {
     return this.#version;
   }
 
+  get size(): number {
+    return this.#entries.size;
+  }
+
   value(name: string): T | undefined {
     return this.#entries.get(name)?.value;
   }
@@ -157,6 +161,15 @@ export type View<T> = Readonly<{
   failure?: Error;
 }>;
 
+type Bounds = Readonly<{
+  /** The name under which an object is kept. Default: its name, as in one namespace. */
+  keyOf?: (object: KubernetesObject) => string;
+  /** How many objects are kept at most, if others create them. */
+  most?: number;
+}>;
+
+const nameOf = ({ metadata }: KubernetesObject): string => metadata?.name ?? "";
+
 /**
  * The objects of a collection, in one namespace or in the whole cluster, reduced to what `keep`
  * returns, because 5,000 pods of 10 kB would not fit into the memory of the process. `keep` returns
@@ -166,11 +179,19 @@ export type View<T> = Readonly<{
 export class CollectionInformer<T> {
   readonly #keep: (object: KubernetesObject) => T | undefined;
   readonly #all = new Versioned<T>();
+  readonly #keyOf: (object: KubernetesObject) => string;
+  readonly #most: number;
+  #cut = 0;
   /** The pages of the list so far, and the replies to writes since it was requested. */
-  #listing: { values: Map<string, T>; replies: Kept<T>[] } | undefined;
+  #listing: { values: Map<string, T>; replies: Kept<T>[]; cut: number } | undefined;
 
-  constructor(keep: (object: KubernetesObject) => T | undefined) {
+  constructor(
+    keep: (object: KubernetesObject) => T | undefined,
+    { keyOf = nameOf, most = Number.POSITIVE_INFINITY }: Bounds = {},
+  ) {
     this.#keep = keep;
+    this.#keyOf = keyOf;
+    this.#most = most;
   }
 
   #failure: Error | undefined;
@@ -183,16 +204,25 @@ export class CollectionInformer<T> {
     return this.#failure === undefined ? view : { ...view, failure: this.#failure };
   }
 
+  /** How many objects are left out; at least one if the watch has shown any. */
+  get cut(): number {
+    return this.#cut;
+  }
+
   /** To be called before a list is requested. */
   begins(): void {
-    this.#listing = { values: new Map(), replies: [] };
+    this.#listing = { values: new Map(), replies: [], cut: 0 };
   }
 
   /** Takes one page of the list. */
   page(objects: readonly KubernetesObject[]): void {
+    const listing = this.#listing;
+    if (listing === undefined) return;
     for (const object of objects) {
       const value = this.#keep(object);
-      if (value !== undefined) this.#listing?.values.set(object.metadata?.name ?? "", value);
+      if (value === undefined) continue;
+      if (listing.values.size < this.#most) listing.values.set(this.#keyOf(object), value);
+      else listing.cut += 1;
     }
   }
 
@@ -200,7 +230,12 @@ export class CollectionInformer<T> {
    * Records the end of the list. Only then does the view show the list, with all its pages at once.
    */
   listed(version: string): void {
-    const { values, replies } = this.#listing ?? { values: new Map<string, T>(), replies: [] };
+    const { values, replies, cut } = this.#listing ?? {
+      values: new Map<string, T>(),
+      replies: [],
+      cut: 0,
+    };
+    this.#cut = cut;
     this.#listing = undefined;
     this.#hasListed = true;
     this.#all.listed(values, numberOf(version));
@@ -209,16 +244,20 @@ export class CollectionInformer<T> {
 
   /** Takes an event of the watch. Returns true if the kept part of the object has changed. */
   received(object: KubernetesObject, version: string, deleted: boolean): boolean {
-    const { name = "" } = object.metadata ?? {};
+    const name = this.#keyOf(object);
     const before = this.#all.value(name);
-    this.#all.received(name, deleted ? undefined : this.#keep(object), numberOf(version));
+    const isCut = before === undefined && this.#all.size >= this.#most && !deleted;
+    if (isCut) this.#cut = Math.max(1, this.#cut);
+    const value = deleted || isCut ? undefined : this.#keep(object);
+    this.#all.received(name, value, numberOf(version));
     return !isDeepStrictEqual(before, this.#all.value(name));
   }
 
   /** Takes the API server's reply to a write of ours. */
   wrote(object: KubernetesObject): void {
-    const { name = "", resourceVersion = "" } = object.metadata ?? {};
-    const reply = { name, value: this.#keep(object), version: numberOf(resourceVersion) };
+    const { resourceVersion = "" } = object.metadata ?? {};
+    const value = this.#keep(object);
+    const reply = { name: this.#keyOf(object), value, version: numberOf(resourceVersion) };
     this.#listing?.replies.push(reply);
     this.#all.put(reply.name, reply.value, reply.version);
   }

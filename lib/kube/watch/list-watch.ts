@@ -5,6 +5,7 @@
  */
 import type { KubernetesObject } from "@kubernetes/client-node";
 import { setTimeout as sleep } from "node:timers/promises";
+import { Allowance, type Rate } from "#kube/allowance.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster, Query } from "#kube/client/cluster.ts";
 import { backoff } from "#kube/client/retry.ts";
@@ -34,10 +35,16 @@ export type ListWatch = Readonly<{
   /** Lists, and returns the version of the list. */
   list: () => Promise<string>;
   /**
-   * Called with each line of the watch before we parse the line. If this call throws an error, the
-   * watch ends.
+   * The rates at which a server, or authors of objects, that are not trusted can send on a watch.
+   * Beyond them, we end the watch, and a list follows after a pause. So the events cost no more
+   * than that list, however many there are. Unused allowance is saved up from one watch to the
+   * next.
    */
-  arrives?: (line: string) => void;
+  bounds?: Readonly<{ events: Rate; bytes: Rate }>;
+  /** Called when a watch was ended for sending more than `bounds`. */
+  exceeded?: () => void;
+  /** Called with each line of the watch. */
+  arrives?: () => void;
   /** Called with each change. */
   received: (event: WatchEvent) => void;
   /** Called when the watch has ended and a list must follow. */
@@ -74,6 +81,17 @@ export class Ended extends Error {
 export async function listAndWatch(options: ListWatch): Promise<void> {
   const { cluster, path, query, as, list, received, lost = () => {}, failed, signal } = options;
   const { arrives, resumes = false, longestPause = Number.POSITIVE_INFINITY } = options;
+  const { bounds, exceeded } = options;
+  const [events, bytes] = [
+    bounds && new Allowance(bounds.events),
+    bounds && new Allowance(bounds.bytes),
+  ];
+  // Called before the line is parsed, because parsing is the expensive part.
+  function limit(line: string): void {
+    if (events?.take(1) !== false && bytes?.take(Buffer.byteLength(line)) !== false) return;
+    exceeded?.();
+    throw new Ended("the watch sent more than it needs to", true);
+  }
   let version: string | undefined;
   let failures = 0;
   while (!signal.aborted) {
@@ -96,8 +114,8 @@ export async function listAndWatch(options: ListWatch): Promise<void> {
       };
       const either = AbortSignal.any([signal, over.signal]);
       const take = (line: string): void => {
-        // Called before the line is parsed, because parsing is the expensive part.
-        arrives?.(line);
+        limit(line);
+        arrives?.();
         const event = readEvent(line);
         // A bookmark is not a change. It only shows that the watch is alive, and how far it is.
         if (!event.bookmark) received(event);

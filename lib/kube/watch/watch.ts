@@ -5,9 +5,8 @@
 import type { KubernetesObject } from "@kubernetes/client-node";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { Allowance, type Rate } from "#kube/allowance.ts";
 import type { Informer } from "./informer.ts";
-import { Ended, listAndWatch } from "./list-watch.ts";
+import { listAndWatch, type ListWatch } from "./list-watch.ts";
 
 /**
  * A collection, and the name of the one object in it that we follow. Rights can therefore be
@@ -33,25 +32,13 @@ type Options = Readonly<{
    * long.
    */
   longestPause?: number;
-  /**
-   * The rates at which a server that is not trusted is allowed to send on a watch. If the server
-   * exceeds them, we end the watch, and a list follows after a pause. So the events cost no more
-   * than that list, however many there are. Unused allowance is saved up from one watch to the
-   * next.
-   */
-  bounds?: Readonly<{ events: Rate; bytes: Rate }>;
-  /** Called when a watch was ended for sending more than `bounds`. */
-  exceeded?: () => void;
-}>;
+}> &
+  Pick<ListWatch, "bounds" | "exceeded">;
 
 /** Follows the object until `signal` aborts. Never rejects. */
 export async function follow(options: Options): Promise<void> {
-  const { cluster, target, informer, hint, signal, bounds, exceeded = () => {} } = options;
+  const { cluster, target, informer, hint, signal } = options;
   const { keep = (object) => object } = target;
-  const [events, bytes] = [
-    bounds && new Allowance(bounds.events),
-    bounds && new Allowance(bounds.bytes),
-  ];
   await listAndWatch({
     ...options,
     path: target.collection,
@@ -62,11 +49,6 @@ export async function follow(options: Options): Promise<void> {
       informer.listed(object, version, asked);
       hint();
       return version;
-    },
-    arrives(line) {
-      if (events?.take(1) !== false && bytes?.take(Buffer.byteLength(line)) !== false) return;
-      exceeded();
-      throw new Ended("the watch sent more than one object can need", true);
     },
     received({ object, version, deleted }) {
       informer.received(deleted ? undefined : keep(object), version);

@@ -5,7 +5,7 @@
  */
 import { once } from "node:events";
 import type { ResponseContext } from "@kubernetes/client-node";
-import { TooLarge } from "#kube/client/answer-bytes.ts";
+import { Gathered } from "#kube/client/answer-bytes.ts";
 import { ApiError, unreachable } from "#kube/client/api-error.ts";
 import { callsOver } from "#kube/client/client.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
@@ -46,10 +46,13 @@ export function directly(api: FakeApi, manager: string): Cluster {
         const context = { httpStatusCode: status, headers: Object.fromEntries(lower) };
         throw ApiError.from(method, path, context as ResponseContext, JSON.stringify(body));
       }
-      const text = JSON.stringify(body);
-      if (text.length > (request.largest ?? largest))
-        throw unreachable(method, path, new TooLarge("the answer is too large"));
-      return JSON.parse(text) as T;
+      const text = new Gathered("the answer", request.largest ?? largest, request.mostValues);
+      try {
+        text.add(Buffer.from(JSON.stringify(body)));
+      } catch (error) {
+        throw unreachable(method, path, error);
+      }
+      return JSON.parse(text.take()) as T;
     },
     async send(request: Request, signal: AbortSignal): Promise<ResponseContext> {
       const answer = answered(request);

@@ -1,0 +1,167 @@
+/** A tenant that floods the management cluster. The API servers are fakes. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test, type TestContext } from "node:test";
+import { pino } from "pino";
+import type { SyncSecret } from "#api/sync-secret.ts";
+import { secretsIn } from "#kube/client/paths.ts";
+import { conditionOf } from "#kube/conditions.ts";
+import { openMeters } from "#runtime/metrics.ts";
+import { until } from "#test/cluster/await.ts";
+import { FakeApi } from "#test/harness/api/api.ts";
+import { directly } from "#test/harness/api/direct.ts";
+import { refuse } from "#test/harness/api/protocol.ts";
+import { Engine } from "./engine.ts";
+import { syncSecretsIn } from "./objects.ts";
+import { managementSide, tenantSide } from "./side.ts";
+import { serveTenants } from "./tenants.ts";
+
+const quiet = pino({ level: "silent" });
+const definition = readFileSync("manifests/chart/files/syncsecrets/syncsecrets.yaml", "utf8");
+
+/** A management cluster. `copyIn` creates a copy in a tenant's namespace, as the tenant does. */
+function managementOf() {
+  const api = new FakeApi();
+  api.store.define(definition);
+  const cluster = directly(api, "global-pull-secret-sync");
+  const copyIn = async (namespace: string, name: string, annotations: object = {}) => {
+    const body = {
+      apiVersion: "globalpullsecret.io/v1alpha1",
+      kind: "SyncSecret",
+      metadata: { name, namespace, annotations },
+      data: { a: "eA==" },
+    };
+    return await cluster.create<SyncSecret>(syncSecretsIn(namespace), body);
+  };
+  const secretOf = ({ metadata: { namespace = "", uid } }: SyncSecret) =>
+    api.object<{ data?: object }>(`${secretsIn(namespace)}/${uid}`);
+  return { api, cluster, copyIn, secretOf };
+}
+
+/** `count` empty annotations, nearly as large as Kubernetes allows. */
+const annotationsOf = (count: number): object =>
+  Object.fromEntries(Array.from({ length: count }, (_, at) => [`a${at}`, ""]));
+
+test("L2: keeps no annotation of a tenant, leaves out an object whose metadata is too large, and reports it once", async () => {
+  const { cluster, copyIn, secretOf } = managementOf();
+  await copyIn("tenant-a", "huge", annotationsOf(45_000));
+  const copy = await copyIn("tenant-a", "small", annotationsOf(1000));
+  const reported: string[] = [];
+  const side = managementSide(cluster, "tenant-a", {
+    exceeded: async (_, message) => void reported.push(message),
+  });
+  const engine = new Engine(side, quiet, { looked() {} });
+  for (let run = 0; run < 4; run += 1) await engine.run();
+  assert.ok(secretOf(copy), "the other object is served");
+  const kept = JSON.stringify(await engine.objects.all());
+  assert.ok(kept.length < 2000, `${kept.length} bytes are kept`);
+  assert.equal(reported.length, 1);
+  assert.match(reported[0] ?? "", /^GPS482: the metadata of huge is larger/);
+});
+
+/** Serves the tenants until the test ends. */
+function serve(t: TestContext, cluster: ReturnType<typeof managementOf>["cluster"]) {
+  const stop = new AbortController();
+  const meters = openMeters();
+  const ended = serveTenants(cluster, quiet, meters).until(stop.signal);
+  t.after(async () => {
+    stop.abort();
+    await ended;
+  });
+  return meters;
+}
+
+test("L25: serves an object of one tenant, and a changed object, long before the 400 objects that another tenant has created", async (t) => {
+  const { api, cluster, copyIn, secretOf } = managementOf();
+  for (const name of ["tenant-a", "tenant-b"]) {
+    const labels = { "globalpullsecret.io/tenant": name };
+    const metadata = { name, labels };
+    await cluster.create("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata });
+  }
+  const flood: SyncSecret[] = [];
+  for (let at = 0; at < 400; at += 1) flood.push(await copyIn("tenant-a", `flood-${at}`));
+  const meters = serve(t, cluster);
+  await until("the flood is served", () => flood.some((copy) => secretOf(copy) !== undefined), {
+    every: 5,
+  });
+  const copy = await copyIn("tenant-b", "one");
+  const servedBefore = flood.filter((each) => secretOf(each) !== undefined).length;
+  await until("the other tenant is served", () => secretOf(copy) !== undefined);
+  const created = api.asked.filter(
+    ({ verb, resource }) => verb === "create" && resource === "secrets",
+  );
+  const turn = created.findIndex(({ namespace }) => namespace === "tenant-b");
+  const before = created.slice(0, turn).length - servedBefore;
+  assert.ok(before < 200, `${before} Secrets of the flood came first`);
+  // A change of an object that was in sync does not wait for the rest of the flood either.
+  const [first = assert.fail("no flood")] = flood;
+  const { metadata } = api.object<SyncSecret>(`${syncSecretsIn("tenant-a")}/flood-0`) ?? first;
+  const { uid = "", resourceVersion = "" } = metadata;
+  const path = `${syncSecretsIn("tenant-a")}/flood-0`;
+  await cluster.patch(path, { metadata: { uid, resourceVersion }, data: { a: "bmV3" } });
+  await until(
+    "the change arrives",
+    () =>
+      secretOf(first)?.data !== undefined && JSON.stringify(secretOf(first)?.data).includes("bmV3"),
+  );
+  assert.match(
+    await meters.registry.metrics(),
+    /^global_pull_secret_sync_runs_total\{namespace="tenant-a",result="success"\} /m,
+  );
+});
+
+/** The tenant's side with `count` objects in sync. */
+async function tenantOf(t: TestContext, count: number) {
+  const { api: management, cluster: there } = managementOf();
+  const { api: home, cluster: here, copyIn } = managementOf();
+  await here.create("/api/v1/namespaces", {
+    apiVersion: "v1",
+    kind: "Namespace",
+    metadata: { name: "kube-system" },
+  });
+  for (let at = 0; at < count; at += 1) await copyIn("default", `s${at}`);
+  let now = performance.now();
+  t.mock.method(performance, "now", () => now);
+  const side = tenantSide({ home: here, management: there, namespace: "tenant-a" });
+  const engine = new Engine(side, quiet, { looked() {} });
+  const other = new Engine(managementSide(there, "tenant-a"), quiet, { looked() {} });
+  const pass = async (seconds: number) => {
+    now += seconds * 1000;
+    await engine.run().catch(() => undefined);
+  };
+  for (let run = 0; run < 4; run += 1) {
+    await pass(1);
+    await other.run();
+  }
+  const ready = (name = "s0") =>
+    conditionOf(home.object<SyncSecret>(`${syncSecretsIn("default")}/${name}`)?.status, "Ready");
+  assert.equal(ready()?.status, "True");
+  home.asked.length = 0;
+  return { home, management, pass, ready };
+}
+
+test("L26: reads no content while the management cluster is away, and each object once when its status is no longer true", async (t) => {
+  const { home, management, pass, ready } = await tenantOf(t, 20);
+  management.refuses = () => refuse(503, "ServiceUnavailable", "down");
+  const reads = () =>
+    home.asked.filter(({ name, verb }) => verb === "get" && /^s\d/.test(name)).length;
+  for (let retry = 0; retry < 9; retry += 1) await pass(60);
+  assert.equal(reads(), 0);
+  assert.equal(ready()?.status, "True");
+  for (let retry = 0; retry < 9; retry += 1) await pass(60);
+  assert.equal(reads(), 20);
+  assert.deepEqual([ready()?.status, ready()?.reason], ["Unknown", "Unreachable"]);
+  management.refuses = () => undefined;
+  await pass(60);
+  await pass(1);
+  assert.deepEqual([ready()?.status, ready()?.reason], ["True", "Synced"]);
+});
+
+test("L31: reports each object as Unknown at once when the management cluster refuses the token", async (t) => {
+  const { management, pass, ready } = await tenantOf(t, 2);
+  management.refuses = () => refuse(401, "Unauthorized", "no");
+  await pass(1);
+  for (const name of ["s0", "s1"])
+    assert.deepEqual([ready(name)?.status, ready(name)?.reason], ["Unknown", "Denied"]);
+  assert.match(ready()?.message ?? "", /^GPS481: /);
+});

@@ -9,9 +9,10 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { Access } from "#kube/kubeconfig/access.ts";
 import { direct } from "./transport/direct.ts";
 import { resourceSet } from "./transport/resource-set.ts";
-import { FleetCluster, newContest } from "./cluster.ts";
+import { FleetCluster } from "./cluster.ts";
+import { contentOf } from "./rules/content.ts";
 
-const content = { type: "Opaque", data: { a: "eA==" } };
+const content = contentOf("Opaque", { a: "eA==" });
 const owner = "id/kube-system/pull-secret";
 type Body = Readonly<{ metadata: object }>;
 type Watch = (signal: AbortSignal) => Promise<void>;
@@ -223,25 +224,3 @@ test("gives placed objects the same id under each name of their cluster, but ano
   assert.equal(new Set(Object.values(reported)).size, 4);
   assert.deepEqual([reported["empty"], reported["the management cluster"]], [undefined, undefined]);
 });
-
-const other = { type: "Opaque", data: { a: "eQ==" } };
-
-for (const [what, intendedContent] of [
-  ["writes", content],
-  ["removals", undefined],
-] as const)
-  test(`allows five ${what} at once and then one a minute, and starts again for other content`, () => {
-    const contest = newContest();
-    const start = Math.ceil(performance.now());
-    for (let n = 0; n < 5; n++) {
-      assert.equal(contest.lostUntil(intendedContent, start), undefined);
-      contest.wrote(intendedContent, start);
-    }
-    assert.equal(contest.lostUntil(intendedContent, start), start + 60_000);
-    assert.equal(contest.lostUntil(other, start), undefined);
-    assert.equal(contest.lostUntil(intendedContent, start + 60_000), undefined);
-    contest.wrote(intendedContent, start + 60_000);
-    assert.equal(contest.lostUntil(intendedContent, start + 60_000), start + 120_000);
-    contest.wrote(other, start + 60_000);
-    assert.equal(contest.lostUntil(other, start + 60_000), undefined);
-  });

@@ -7,7 +7,7 @@ import { backoff } from "#kube/client/retry.ts";
 import type { AccessReading } from "./inventory/access.ts";
 import { fleetManager, Connection, unreachableBecause, answerOf } from "./connection.ts";
 import type { ClusterFacts } from "./rules/cluster-state.ts";
-import { isPlacedBy, ownerMark, type Content, has } from "./rules/content.ts";
+import { isPlacedBy, ownerMark, type Content } from "./rules/content.ts";
 import { isLasting, sentence } from "./rules/problems.ts";
 import type { WatchTarget } from "#kube/watch/watch.ts";
 import type { Placement, Transport } from "./transport/transport.ts";
@@ -45,9 +45,11 @@ export class FleetCluster {
    */
   #unanswered: { why: string; times: number; until: number } | undefined;
   /** Why the cluster refused content or its removal, how many times, and when to try again. */
-  #refusal: { of: Wanted; why: string; own: boolean; times: number; next: number } | undefined;
+  #refusal:
+    | { of: string | undefined; why: string; own: boolean; times: number; next: number }
+    | undefined;
   #writing = false;
-  readonly #contest = newContest();
+  readonly #contest = new Contest<string>(writes, Object.is);
   /**
    * Returns whether to take over an existing Secret. `mark` is the owner's mark on the Secret, or
    * undefined if the Secret has no mark.
@@ -115,7 +117,7 @@ export class FleetCluster {
       content === undefined ||
       !transport.placed.every((placement, at) => isIn(placement, placedObjects[at]))
     ) {
-      const lost = this.#contest.lostUntil(content, performance.now()) !== undefined;
+      const lost = this.#contest.lostUntil(content?.digest, performance.now()) !== undefined;
       if (lost) return { is: "away", why: sentence("contested") };
       return { is: "other", present: placedObjects.every((object) => object !== undefined) };
     }
@@ -159,7 +161,7 @@ export class FleetCluster {
    */
   refusal(content: Wanted): Readonly<{ why: string; own: boolean; wait: number }> | undefined {
     const refusal = this.#refusal;
-    if (refusal === undefined || !same(refusal.of, content)) return undefined;
+    if (refusal === undefined || refusal.of !== content?.digest) return undefined;
     return { why: refusal.why, own: refusal.own, wait: refusal.next - performance.now() };
   }
 
@@ -201,7 +203,8 @@ export class FleetCluster {
     const { cluster } = this.#connection;
     if (cluster === undefined || !Array.isArray(objects) || this.busy) return;
     if (!this.#options.holds()) return;
-    if (this.#contest.lostUntil(content, performance.now()) !== undefined) return;
+    const digest = content?.digest;
+    if (this.#contest.lostUntil(digest, performance.now()) !== undefined) return;
     this.#writing = true;
     let answered = true;
     try {
@@ -209,11 +212,11 @@ export class FleetCluster {
       await write(fenced(cluster, this.#options.holds), objects);
       this.#refusal = undefined;
       this.#unanswered = undefined;
-      this.#contest.wrote(content, performance.now());
+      this.#contest.wrote(digest, performance.now());
     } catch (error) {
       // A conflict: another client changed the object before us. The next list shows that change.
       if (error instanceof ApiError && error.status === 409)
-        return this.#contest.wrote(content, performance.now());
+        return this.#contest.wrote(digest, performance.now());
       if (isAway(error)) {
         answered = false;
         const times = (this.#unanswered?.times ?? 0) + 1;
@@ -223,7 +226,7 @@ export class FleetCluster {
           times,
           until: performance.now() + pause,
         };
-      } else this.#refuse(content, error as Error);
+      } else this.#refuse(digest, error as Error);
     } finally {
       this.#writing = false;
       this.#connection.observeWrite(answered);
@@ -231,9 +234,9 @@ export class FleetCluster {
     }
   }
 
-  #refuse(of: Wanted, error: Error): void {
+  #refuse(of: string | undefined, error: Error): void {
     const former = this.#refusal;
-    const times = former !== undefined && same(former.of, of) ? former.times + 1 : 1;
+    const times = former !== undefined && former.of === of ? former.times + 1 : 1;
     const own = of === undefined || !isOfContent(error);
     const text = () => sentence(own ? "refused" : "rejected", answerOf(error));
     this.#refusal = {
@@ -286,7 +289,8 @@ async function place(
       with_({ uid, resourceVersion, ownerReferences, finalizers }),
     );
   else reply = await cluster.apply(path, with_({ uid, resourceVersion }), how);
-  if (!placement.has(reply, content, owner)) throw new Mutated(sentence("mutated"));
+  const { keep = (whole) => whole } = placement.target;
+  if (!placement.has(keep(reply), content, owner)) throw new Mutated(sentence("mutated"));
 }
 
 /**
@@ -317,8 +321,3 @@ const writes = { perSecond: 1 / 60, atOnce: 5 };
 
 /** The content that should be there. Undefined: none. */
 export type Wanted = Content | undefined;
-
-const same = (content: Wanted, other: Wanted): boolean =>
-  content === other || (content !== undefined && other !== undefined && has(content, other));
-
-export const newContest = (): Contest<Content> => new Contest(writes, same);

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import type { ClusterStatus, FleetSecret, FleetSecretSpec } from "#api/fleet-secret.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { FleetClusters, adoptionRule } from "./clusters.ts";
+import { contentOf } from "./rules/content.ts";
 import type { RolloutState } from "./rules/order.ts";
 import { sentence } from "./rules/problems.ts";
 
@@ -50,7 +51,7 @@ test("after an edit of the selectors, reconnects only clusters whose transport h
   const first = clusters.get("a");
   clusters.keep(["a"], [], structuredClone(gold));
   assert.equal(clusters.get("a"), first, "nothing was edited");
-  clusters.keep(["a"], [], { ...gold, rollout: { canary: 0 } });
+  clusters.keep(["a"], [], { ...gold, rollout: { maxUnavailable: 1 } });
   assert.equal(clusters.get("a"), first, "the rollout's settings are not part of the transport");
   clusters.keep(["a"], [], delegated({ matchLabels: { tier: "silver" } }));
   assert.notEqual(clusters.get("a"), first);
@@ -67,12 +68,12 @@ const remembered: readonly (readonly [
   rolloutState: RolloutState,
 ])[] = [
   ["Done", undefined, "done"],
-  ["Progressing", undefined, "busy"],
+  ["Progressing", undefined, "working"],
   ["Waiting", undefined, "unreachable"],
   ["Unreachable", sentence("unreachable", "x"), "unreachable"],
-  ["Failed", sentence("rejected", "x"), "failed"],
-  ["Failed", sentence("refusedThere", "x"), "failed"],
-  ...(["refused", "mutated", "foreign", "kubeconfig", "late", "conflict"] as const).map(
+  ["Failed", sentence("rejected", "x"), "refused"],
+  ["Failed", sentence("refusedThere", "x"), "refused"],
+  ...(["refused", "mutated", "foreign", "kubeconfig", "conflict"] as const).map(
     (kind) => ["Failed", sentence(kind, "x"), "unreachable"] as const,
   ),
 ];
@@ -88,7 +89,7 @@ for (const [state, reason, rolloutState] of remembered)
       spec,
       status: { sourceResourceVersion: "1", clusters: [clusterStatus] },
     };
-    const source = { ok: true, content: { type: "Opaque", data: {} }, version: "1" } as const;
+    const source = { ok: true, content: contentOf("Opaque", {}), version: "1" } as const;
     const judged = clusters.judge("a", { object, source, owner: "o", now: Date.now() });
     assert.deepEqual(
       [judged.rolloutState, judged.state, judged.reason],

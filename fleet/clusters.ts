@@ -3,15 +3,15 @@ import type { ClusterStatus, FleetSecret } from "#api/fleet-secret.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { type Wanted, FleetCluster } from "./cluster.ts";
 import { readAccess } from "./inventory/inventory.ts";
-import type { RolloutState } from "./rules/order.ts";
 import {
+  rememberedState,
   removalStateOf,
   rolloutStateOf,
   type ClusterFacts,
   type Judgement,
 } from "./rules/cluster-state.ts";
 import type { Judged } from "./rules/content.ts";
-import { codeOf, sentence } from "./rules/problems.ts";
+import { codeOf } from "./rules/problems.ts";
 import { secondsOf } from "./rules/members.ts";
 import { direct } from "./transport/direct.ts";
 import { resourceSet } from "./transport/resource-set.ts";
@@ -106,22 +106,21 @@ export class FleetClusters {
     const former = formerOf(run, lastStatus);
     // Until a cluster has answered, its last status counts, because otherwise a restart of this
     // process would end a halt.
-    if (observed.is === "unknown" && lastStatus !== undefined)
-      return { rolloutState: lastKnownState(former), ...statusFields(lastStatus) };
+    const { minSuccessTime = "0s" } = object.spec.rollout ?? {};
+    const times = { former, now, soak: secondsOf(minSuccessTime) * 1000 };
+    if (observed.is === "unknown" && lastStatus !== undefined) {
+      const rolloutState = rememberedState(times, ofContent.has(codeIn(lastStatus.reason)));
+      return { rolloutState, ...statusFields(lastStatus) };
+    }
     if (observed.is === "other" && content === undefined)
       return observed.present && lastStatus?.state === "Done"
         ? { rolloutState: "done", ...statusFields(lastStatus) }
         : { rolloutState: "done", state: "Waiting" };
-    const { minSuccessTime = "0s", progressDeadline = "30m" } = object.spec.rollout ?? {};
     return rolloutStateOf({
+      ...times,
       observed,
       busy: cluster?.busy === true,
       refusal: content && (refusalAt(cluster, content, now) ?? remembered(former)),
-      former,
-      now,
-      soak: secondsOf(minSuccessTime) * 1000,
-      deadline: progressDeadline === "None" ? undefined : secondsOf(progressDeadline) * 1000,
-      late: sentence("late"),
     });
   }
 
@@ -206,18 +205,12 @@ function formerOf(
 ): ClusterFacts["former"] {
   const of = object.status?.sourceResourceVersion;
   if (lastStatus === undefined || !source?.ok || of !== source.version) return undefined;
-  return { ...statusFields(lastStatus), since: Date.parse(lastStatus.since) };
-}
-
-/**
- * The rollout state that the last status implies. `Failed` counts as failed only if the cluster
- * refused the content.
- */
-function lastKnownState(former: ClusterFacts["former"]): RolloutState {
-  if (former?.state === "Done") return "done";
-  if (former?.state === "Progressing") return "busy";
-  const refused = former?.state === "Failed" && ofContent.has(codeIn(former.reason));
-  return refused ? "failed" : "unreachable";
+  const { since, startedAt } = lastStatus;
+  return {
+    ...statusFields(lastStatus),
+    since: Date.parse(since),
+    startedAt: startedAt === undefined ? undefined : Date.parse(startedAt),
+  };
 }
 
 const statusFields = ({ state, reason }: ClusterStatus) => ({

@@ -16,6 +16,11 @@ import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { Fleet } from "./fleet.ts";
 
+/** An empty Secret as the source. */
+const empty = () => ({
+  secret: { metadata: { resourceVersion: "1" }, type: "Opaque", data: {} },
+});
+
 const object: FleetSecret = {
   apiVersion: "globalpullsecret.io/v1alpha1",
   kind: "FleetSecret",
@@ -49,7 +54,14 @@ function fleetWith(count: number): { fleet: Fleet; written: FleetSecretStatus[] 
     async patch() {},
     async create() {},
   } as unknown as Cluster;
-  const fleet = new Fleet({ home, clusterId: "id", holds: () => true, hint() {}, log() {} });
+  const fleet = new Fleet({
+    home,
+    clusterId: "id",
+    holds: () => true,
+    hint() {},
+    log() {},
+    source: empty,
+  });
   return { fleet, written };
 }
 
@@ -79,7 +91,14 @@ test("does not retry the status of an object after it is closed", async (t) => {
     async patch() {},
     async create() {},
   } as unknown as Cluster;
-  const fleet = new Fleet({ home, clusterId: "id", holds: () => true, hint() {}, log() {} });
+  const fleet = new Fleet({
+    home,
+    clusterId: "id",
+    holds: () => true,
+    hint() {},
+    log() {},
+    source: empty,
+  });
   const retry = async () => {
     await setImmediate();
     t.mock.timers.tick(2000);
@@ -135,7 +154,14 @@ for (const managementState of ["Managed", "Paused"] as const)
       },
       async create() {},
     } as unknown as Cluster;
-    const fleet = new Fleet({ home, clusterId: "id", holds: () => true, hint() {}, log() {} });
+    const fleet = new Fleet({
+      home,
+      clusterId: "id",
+      holds: () => true,
+      hint() {},
+      log() {},
+      source: empty,
+    });
     const fleetSecret: FleetSecret = {
       ...leaving,
       metadata: {
@@ -162,7 +188,14 @@ test("when it gives up a cluster at the deadline, reports this in an Event on th
     async patch() {},
     create: async (_path: string, event: CoreV1Event) => void events.push(event),
   } as unknown as Cluster;
-  const fleet = new Fleet({ home, clusterId: "id", holds: () => true, hint() {}, log() {} });
+  const fleet = new Fleet({
+    home,
+    clusterId: "id",
+    holds: () => true,
+    hint() {},
+    log() {},
+    source: empty,
+  });
   while (events.length === 0) {
     await fleet.run(leaving, [leaving]);
     await setImmediate();
@@ -184,14 +217,18 @@ async function withoutSource(status: number, metadata: object) {
   const written: Record<string, unknown>[] = [];
   const home = {
     async pages() {},
-    async get(path: string) {
-      if (path.endsWith("/source"))
-        throw new ApiError({ status, reason: "Refused", method: "GET", path });
-    },
+    async get() {},
     apply: async (path: string, body: object) => void written.push({ path, ...body }),
     patch: async (path: string, body: object) => void written.push({ path, ...body }),
   } as unknown as Cluster;
-  const fleet = new Fleet({ home, clusterId: "id", holds: () => true, hint() {}, log() {} });
+  const fleet = new Fleet({
+    home,
+    clusterId: "id",
+    holds: () => true,
+    hint() {},
+    log() {},
+    source: () => new ApiError({ status, reason: "Refused", method: "LIST", path: "source" }),
+  });
   const fleetSecret = { ...object, metadata: { ...object.metadata, ...metadata } };
   const again = await fleet.run(fleetSecret, [fleetSecret]);
   fleet.close();
@@ -250,7 +287,14 @@ async function duringRemoval(
     apply: async (_: string, body: FleetSecret) => void written.push(body),
     patch: async (_: string, body: FleetSecret) => void written.push(body),
   } as unknown as Cluster;
-  const fleet = new Fleet({ home, clusterId: "id", holds: () => true, hint() {}, log() {} });
+  const fleet = new Fleet({
+    home,
+    clusterId: "id",
+    holds: () => true,
+    hint() {},
+    log() {},
+    source: empty,
+  });
   const { clusterAPI: _, ...others } = object.spec;
   const since = new Date().toISOString();
   const fleetSecret: FleetSecret = {
@@ -301,7 +345,14 @@ test("completes the deletion of an object whose inventory does not exist any mor
     },
     async create() {},
   } as unknown as Cluster;
-  const fleet = new Fleet({ home, clusterId: "id", holds: () => true, hint() {}, log() {} });
+  const fleet = new Fleet({
+    home,
+    clusterId: "id",
+    holds: () => true,
+    hint() {},
+    log() {},
+    source: empty,
+  });
   const { clusterAPI: _, ...spec } = object.spec;
   const fleetSecret: FleetSecret = {
     ...leaving,

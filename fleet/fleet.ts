@@ -1,23 +1,30 @@
 /** Serves one FleetSecret. Each run brings its clusters closer to the spec. */
-import type { V1ObjectMeta, V1Secret } from "@kubernetes/client-node";
-import type { ClusterStatus, FleetSecret, FleetSecretStatus } from "#api/fleet-secret.ts";
+import type { V1ObjectMeta } from "@kubernetes/client-node";
+import type { FleetSecret, FleetSecretStatus } from "#api/fleet-secret.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { sooner, type Again } from "#runtime/loop.ts";
-import { fleetSecretsIn, secretsIn } from "#kube/client/paths.ts";
+import { fleetSecretsIn } from "#kube/client/paths.ts";
 import { warn } from "#runtime/events.ts";
 import { writeFinalizer } from "#runtime/finalizer.ts";
 import { statusWriter, type StatusWriter } from "#runtime/status.ts";
 import { fleetManager } from "./connection.ts";
 import { FleetClusters, adoptionRule, type Run } from "./clusters.ts";
-import { releasedFrom, selectedBy } from "./inventory/inventory.ts";
+import { releasedFrom, selectedBy, type Selection } from "./inventory/inventory.ts";
 import { servedVersion } from "./inventory/selector.ts";
-import { nextChanges, type RolloutState } from "./rules/order.ts";
+import { nextChanges, nextRemovals } from "./rules/order.ts";
 import { isGivenUp } from "./rules/cluster-state.ts";
 import { sourceContent, ownerOf, type Judged } from "./rules/content.ts";
 import { sentence } from "./rules/problems.ts";
+import type { SourceReading } from "./source.ts";
 import { membersOf, rivalsOf, type Members, type Rivals } from "./rules/members.ts";
-import { stalledBy, statusOf, type FoundClusters, warningsOf } from "./rules/status.ts";
+import {
+  stalledBy,
+  statusOf,
+  type FoundCluster,
+  type FoundClusters,
+  warningsOf,
+} from "./rules/status.ts";
 
 export type FleetPlace = Readonly<{
   /** The management cluster. Writes fail if this process does not hold the Lease. */
@@ -30,7 +37,13 @@ export type FleetPlace = Readonly<{
   holds: () => boolean;
   hint: () => void;
   log: (fields: object, message: string) => void;
+  source: () => SourceReading;
+  /** Changes with each change of an inventory. Without it, each run reads the inventory. */
+  inventoryVersion?: () => unknown;
 }>;
+
+type Inventory = Readonly<{ at: readonly unknown[]; selection: Selection }>;
+const nothing: Selection = { names: [], canaries: new Set() };
 
 /** Keeps a deleted object until we have removed the Secret from its clusters. */
 const finalizer = "globalpullsecret.io/fleet";
@@ -40,8 +53,15 @@ const soonSeconds = 5;
 
 /** A leaving cluster, and why the Secret is still there. */
 type Left = Members["leaving"][number] & Readonly<{ reason?: string | undefined }>;
-type Found = Readonly<{ name: string; state: ClusterStatus["state"]; reason?: string | undefined }>;
 type GivenUp = NonNullable<FoundClusters["givenUp"]>[number];
+type Found = Pick<FoundCluster, "name" | "state" | "isStarted"> &
+  Readonly<{ reason?: string | undefined }>;
+/** `others`: entries of status for clusters that this object does not serve. */
+type Around = Readonly<{
+  others: readonly FoundCluster[];
+  givenUp: readonly GivenUp[];
+  canaries: ReadonlySet<string>;
+}>;
 type Withdrawal = Readonly<{ remaining: readonly Left[]; givenUp: readonly GivenUp[] }>;
 type RunReport = Pick<FoundClusters, "clusters" | "stalled" | "givenUp"> &
   Readonly<{ source?: Judged | undefined }>;
@@ -51,6 +71,15 @@ export class Fleet {
   readonly #clusters: FleetClusters;
   readonly #status: StatusWriter<FleetSecret, FleetSecretStatus>;
   readonly #closed = new AbortController();
+  /**
+   * The clusters that the stored status names. We change only these, so that the next controller
+   * finds them if this process is killed now. But we do not change clusters in state Leaving:
+   * another object might be taking over their Secrets.
+   */
+  #recorded: ReadonlySet<string> = new Set();
+  #inventory: Inventory | undefined;
+  /** The source's version when it got its present content. */
+  #content: Readonly<{ digest: string; version: string }> | undefined;
 
   constructor(place: FleetPlace) {
     this.#place = place;
@@ -72,28 +101,38 @@ export class Fleet {
   }
 
   /** Observes all clusters once, and makes the changes that are due. */
-  async run(object: FleetSecret, all: readonly FleetSecret[]): Promise<Again | undefined> {
+  async run(stored: FleetSecret, all: readonly FleetSecret[]): Promise<Again | undefined> {
     const { home } = this.#place;
-    const deleted = object.metadata.deletionTimestamp !== undefined;
-    if (!deleted) await writeFinalizer(home, resourceOf(object.metadata), object, finalizer, true);
-    const selected = deleted ? [] : await this.#selected(object);
+    const deleted = stored.metadata.deletionTimestamp !== undefined;
+    if (!deleted) await writeFinalizer(home, resourceOf(stored.metadata), stored, finalizer, true);
+    this.#recorded = new Set(
+      (stored.status?.clusters ?? []).flatMap(({ name, state }) =>
+        state === "Leaving" ? [] : name,
+      ),
+    );
+    // The stored status can be older than the last one that we wrote, and the clusters' times count
+    // from their first mention.
+    const object: FleetSecret = { ...stored, status: this.#status.before(stored) ?? {} };
+    const selected = deleted ? nothing : await this.#selected(object);
     if (selected instanceof ApiError) {
       // We cannot find out which clusters are selected, so we change nothing.
       const message = sentence("unreadable", selected.message);
       // Changes nothing, and reports the reason in status.
-      const clusters = object.status?.clusters ?? [];
+      const clusters = (object.status?.clusters ?? []).map((entry) => statusEntry(entry));
       this.#report(object, { clusters, stalled: { reason: "InventoryUnreadable", message } });
       return { seconds: soonSeconds };
     }
     const now = Date.now();
     const { claims, offers, heirs, older, younger } = rivalsOf(object, all);
-    const released = await this.#released(object, selected);
-    const allMembers = membersOf({ object, selected, released, now });
+    const { names: chosen, canaries } = selected;
+    const released = await this.#released(object, chosen);
+    const allMembers = membersOf({ object, selected: chosen, released, now });
     const members = {
       ...allMembers,
       served: allMembers.served.filter((name) => !claims.has(name)),
     };
-    const source = deleted ? undefined : await this.#source(object);
+    const source = deleted ? undefined : this.#source(object);
+    if (source === "unknown") return undefined;
     const ownerFor = ({ metadata }: FleetSecret) => ownerOf(this.#place.clusterId, metadata);
     const owner = ownerFor(object);
     const byRule = adoptionRule(object, older.map(ownerFor), younger.map(ownerFor));
@@ -118,9 +157,10 @@ export class Fleet {
     return sooner(
       this.#serve(run, members, {
         givenUp,
+        canaries,
         others: [
           ...allMembers.served.flatMap((name) => claimed(name, claims.get(name))),
-          ...remaining.map(({ name, reason }) => ({ name, state: "Leaving" as const, reason })),
+          ...remaining.map(({ name, reason }) => statusEntry({ name, state: "Leaving", reason })),
         ],
       }),
       soonest(
@@ -136,33 +176,35 @@ export class Fleet {
   #serve(
     run: Run,
     { served, cut }: Members,
-    { others, givenUp }: Readonly<{ others: readonly Found[]; givenUp: readonly GivenUp[] }>,
+    { others, givenUp, canaries }: Around,
   ): Again | undefined {
     const { object, source, owner, now } = run;
-    const judged = served.map((name) => ({ name, ...this.#clusters.judge(name, run) }));
-    const { canary = 1, maxConcurrency = "10%", maxFailures = "5%" } = object.spec.rollout ?? {};
-    const action = nextChanges(judged, { canary, maxConcurrency, maxFailures });
+    const former = new Map(object.status?.clusters?.map((cluster) => [cluster.name, cluster]));
+    const judged = served.map((name) => ({
+      name,
+      ...this.#clusters.judge(name, run),
+      isCanary: canaries.has(name),
+      provedAt: Date.parse(former.get(name)?.provedAt ?? "") || 0,
+    }));
+    const { maxUnavailable = "10%", maxFailures = "5%" } = object.spec.rollout ?? {};
+    const action = nextChanges(judged, { maxUnavailable, maxFailures });
     const refusing = judged
-      .filter((cluster) => isRefusal(cluster.rolloutState))
+      .filter(({ rolloutState }) => rolloutState === "refused")
       .map(({ name }) => name);
     const stalled = stalledBy({ source, halted: action.halted, refusing, cut });
-    const clusters = [...judged, ...others].map((entry) => statusEntry(entry));
-    this.#report(object, { clusters, stalled, source, givenUp });
     const goesOn = source?.ok === true && !isPaused(object);
-    if (goesOn) {
-      // Change only clusters that status already names, so that the next controller finds them if
-      // this process is killed now. But do not change clusters in state Leaving: another object
-      // might be taking over their Secrets.
-      const recorded = new Set(
-        (object.status?.clusters ?? []).flatMap(({ name, state }) =>
-          state === "Leaving" ? [] : name,
-        ),
-      );
-      for (const name of action.change.filter((candidate) => recorded.has(candidate)))
-        void this.#clusters.get(name)?.change(source.content, owner);
-    }
+    const changed = new Set(goesOn ? action.change.filter((name) => this.#recorded.has(name)) : []);
+    const isStarted = ({ name, rolloutState }: (typeof judged)[number]) =>
+      changed.has(name) || rolloutState === "working";
+    const clusters = [
+      ...judged.map((cluster) => statusEntry({ ...cluster, isStarted: isStarted(cluster) })),
+      ...others,
+    ];
+    this.#report(object, { clusters, stalled, source, givenUp });
+    if (goesOn)
+      for (const name of changed) void this.#clusters.get(name)?.change(source.content, owner);
     const moving = judged.some(
-      ({ rolloutState }) => rolloutState === "waiting" || rolloutState === "busy",
+      ({ rolloutState }) => rolloutState === "waiting" || rolloutState === "working",
     );
     const unreadable = stalled?.reason === "SourceUnreadable";
     const soon =
@@ -176,10 +218,20 @@ export class Fleet {
     );
   }
 
-  /** Names of the selected clusters, or the error of the inventory. */
-  async #selected({ spec }: FleetSecret): Promise<readonly string[] | ApiError> {
+  /**
+   * The selected clusters, or the error of the inventory. We read the inventory again only after a
+   * change in the management cluster, because a change in one of the clusters must cost little.
+   */
+  async #selected({ metadata, spec }: FleetSecret): Promise<Selection | ApiError> {
+    const { home, inventoryVersion = () => Symbol("always") } = this.#place;
+    const at = [metadata.generation, inventoryVersion()] as const;
+    const known = this.#inventory;
+    if (known !== undefined && at.every((part, index) => part === known.at[index]))
+      return known.selection;
     try {
-      return await selectedBy(this.#place.home, spec);
+      const selection = await selectedBy(home, spec);
+      this.#inventory = { at, selection };
+      return selection;
     } catch (error) {
       // The inventory is missing, the right to read it is missing, or the selector is invalid.
       if (isForAPerson(error)) return error;
@@ -207,16 +259,23 @@ export class Fleet {
     }
   }
 
-  async #source({ metadata, spec }: FleetSecret): Promise<Judged> {
-    const { name } = spec.secretRef;
-    const path = `${secretsIn(metadata.namespace ?? "")}/${name}`;
-    try {
-      return sourceContent(await this.#place.home.get<V1Secret>(path), name);
-    } catch (error) {
-      if (!isForAPerson(error)) throw error;
-      const message = sentence("unreadable", error.message);
+  /**
+   * The source, as its watch shows it. A version that changes only the source's metadata does not
+   * count, because it must not start the rollout again.
+   */
+  #source({ spec }: FleetSecret): Judged | "unknown" {
+    const reading = this.#place.source();
+    if (reading === "unknown") return "unknown";
+    if (reading instanceof Error) {
+      if (!isForAPerson(reading)) throw reading;
+      const message = sentence("unreadable", reading.message);
       return { ok: false, reason: "SourceUnreadable", message };
     }
+    const judged = sourceContent(reading.secret, spec.secretRef.name);
+    if (!judged.ok) return judged;
+    const { digest } = judged.content;
+    if (this.#content?.digest !== digest) this.#content = { digest, version: judged.version };
+    return { ...judged, version: this.#content.version };
   }
 
   /**
@@ -255,16 +314,10 @@ export class Fleet {
     const heirOf = (name: string) => (isKept(name) ? undefined : heirs.get(name));
     // We do not remove a Secret that we offer to an heir, so its cluster takes no slot.
     const removed = [...due].filter(([name]) => heirOf(name) === undefined);
-    const { change } = nextChanges(
-      [
-        ...removed.map(([name, { rolloutState }]) => ({ name, rolloutState })),
-        ...served.map((name) => ({ name, rolloutState: "done" as const })),
-      ],
-      {
-        canary: 0,
-        maxFailures: leaving.length,
-        maxConcurrency: spec.rollout?.maxConcurrency ?? "10%",
-      },
+    const change = nextRemovals(
+      removed.map(([name, judged]) => ({ name, ...judged })),
+      spec.rollout?.maxUnavailable ?? "10%",
+      served.length,
     );
     const orphan = spec.removalPolicy === "Orphan";
     const remaining: Left[] = [];
@@ -283,7 +336,7 @@ export class Fleet {
       const givenUp = member.overdue && judged !== undefined && isGivenUp(judged);
       // We also call `withdraw` during the pause after a refusal. `withdraw` then writes nothing,
       // but returns whether the Secret is gone.
-      const isNext = rolloutState === "failed" || change.includes(name);
+      const isNext = rolloutState === "refused" || change.includes(name);
       const gone = rolloutState && (orphan || isKept(name) || (isNext && cluster?.withdraw(owner)));
       if (gone) continue;
       if (givenUp) abandoned.push({ name, ...(reason === undefined ? {} : { reason }) });
@@ -309,6 +362,7 @@ export class Fleet {
       now: new Date(),
       version: source?.ok ? source.version : status?.sourceResourceVersion,
       paused: isPaused(object),
+      minAvailable: spec.rollout?.minAvailable ?? "90%",
       warnings: warningsOf(spec),
     };
     this.#status.write(object, statusOf(facts, this.#status.before(object)));
@@ -329,7 +383,7 @@ const isPaused = ({ metadata, spec }: FleetSecret): boolean =>
   spec.managementState === "Paused" && metadata.deletionTimestamp === undefined;
 
 /** The status entry of a cluster that an older object with the same target already serves. */
-const claimed = (name: string, by: FleetSecret | undefined): Found[] =>
+const claimed = (name: string, by: FleetSecret | undefined): FoundCluster[] =>
   by === undefined
     ? []
     : [{ name, state: "Failed", reason: sentence("conflict", pathOf(by.metadata)) }];
@@ -338,12 +392,13 @@ const claimed = (name: string, by: FleetSecret | undefined): Found[] =>
 const isForAPerson = (error: unknown): error is ApiError =>
   error instanceof ApiError && [400, 403, 404].includes(error.status);
 
-const isRefusal = (rolloutState: RolloutState): boolean =>
-  ["failed", "retry", "retrying"].includes(rolloutState);
-
-/** A cluster's entry in status, without the time. */
-const statusEntry = ({ name, state, reason }: Found) =>
-  reason === undefined ? { name, state } : { name, state, reason };
+/** A cluster's entry in status, without its times. */
+const statusEntry = ({ name, state, reason, isStarted }: Found): FoundCluster => ({
+  name,
+  state,
+  ...(reason === undefined ? {} : { reason }),
+  ...(isStarted === true ? { isStarted } : {}),
+});
 
 /** Seconds until the first of these times that is in the future. */
 function soonest(moments: readonly (number | undefined)[], now: number): Again | undefined {

@@ -4,15 +4,18 @@ import type { Logger } from "pino";
 import type { ClusterAPISource, ClusterStatus, FleetSecret } from "#api/fleet-secret.ts";
 import { uidOf } from "#kube/client/ownership.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { watchCollection } from "#kube/watch/collection.ts";
+import { followCollection, watchCollection } from "#kube/watch/collection.ts";
 import type { Meters } from "#runtime/metrics.ts";
 import { createLoop, isConflict, logFailures, sooner, warnOf, type Again } from "#runtime/loop.ts";
-import { allClusters, clusterProfilesIn, fleetSecretsIn, secretsIn } from "#kube/client/paths.ts";
-import { follow } from "#kube/watch/watch.ts";
-import { Informer } from "#kube/watch/informer.ts";
+import { allClusters, clusterProfilesIn, fleetSecretsIn } from "#kube/client/paths.ts";
+import { CollectionInformer } from "#kube/watch/informer.ts";
 import { Fleet, pathOf, type FleetPlace } from "./fleet.ts";
 import { servedVersion } from "./inventory/selector.ts";
 import { keepJoinedClusters } from "./joined-clusters.ts";
+import { Source } from "./source.ts";
+
+/** What a Fleet gets, except its source. */
+type Place = Omit<FleetPlace, "source">;
 
 type Options = Readonly<{
   home: Cluster;
@@ -27,7 +30,7 @@ type Options = Readonly<{
   clusterNamespaces: readonly string[];
 }>;
 
-type Served = { fleet: Fleet; source: AbortController };
+type Served = { fleet: Fleet; source: Source };
 
 export function createFleets(options: Options) {
   const { home, holds, log, meters, namespace, clusterNamespaces } = options;
@@ -36,16 +39,34 @@ export function createFleets(options: Options) {
     "object",
     "state",
   ]);
+  const objects = new CollectionInformer((object) => object as FleetSecret);
   let clusterId: string | undefined;
+  /** Counts changes of namespaces, Clusters and ClusterProfiles. */
+  let inventoryVersion = 0;
+  const inventoryChanged = () => {
+    inventoryVersion += 1;
+    loop.hint();
+  };
   /** Starts the watch of Cluster API's Clusters. Only FleetSecrets that select Clusters need it. */
   let watchClusters: ((path: string) => void) | undefined;
 
   async function run(): Promise<Again | undefined> {
     clusterId ??= (await home.get<V1Namespace>("/api/v1/namespaces/kube-system"))?.metadata?.uid;
     if (clusterId === undefined) throw new Error("the namespace kube-system has no uid");
-    const all: FleetSecret[] = [];
-    await home.pages<FleetSecret>(fleetSecretsIn(namespace), {}, (page) => void all.push(...page));
-    const place = { home, clusterId, holds, hint: loop.hint, log: log.warn.bind(log) };
+    const { synced, items, failure } = objects.view;
+    if (!synced) {
+      if (failure !== undefined) throw failure;
+      return undefined;
+    }
+    const all = [...items.values()];
+    const place = {
+      home,
+      clusterId,
+      holds,
+      hint: loop.hint,
+      log: log.warn.bind(log),
+      inventoryVersion: () => inventoryVersion,
+    };
     forget(new Set(all.map(uidOf)));
     if (
       all.some(({ spec: { clusterAPI } }) => clusterAPI !== undefined && needsClusters(clusterAPI))
@@ -57,7 +78,7 @@ export function createFleets(options: Options) {
   }
 
   /** Serves one FleetSecret. If that fails, we still serve the others. */
-  async function serve(object: FleetSecret, all: readonly FleetSecret[], place: FleetPlace) {
+  async function serve(object: FleetSecret, all: readonly FleetSecret[], place: Place) {
     try {
       return await fleetOf(object, place).run(object, all);
     } catch (error) {
@@ -71,28 +92,32 @@ export function createFleets(options: Options) {
     }
   }
 
-  function fleetOf(object: FleetSecret, place: FleetPlace): Fleet {
-    const existing = served.get(uidOf(object));
-    if (existing !== undefined) return existing.fleet;
-    const entry = { fleet: new Fleet(place), source: new AbortController() };
-    served.set(uidOf(object), entry);
-    const collection = secretsIn(object.metadata.namespace ?? "");
-    void follow({
-      cluster: home,
-      target: { collection, name: object.spec.secretRef.name },
-      informer: new Informer(),
+  function fleetOf({ metadata, spec }: FleetSecret, place: Place): Fleet {
+    const { uid = "" } = metadata;
+    const existing = served.get(uid);
+    if (existing !== undefined && existing.source.name === spec.secretRef.name)
+      return existing.fleet;
+    existing?.source.close();
+    const source = new Source({
+      home,
+      namespace: metadata.namespace ?? "",
+      name: spec.secretRef.name,
       hint: loop.hint,
       failed: warnOf(log, "a source cannot be watched"),
-      signal: entry.source.signal,
     });
-    return entry.fleet;
+    // An edit of the reference must not close the connections of the clusters.
+    const fleet =
+      existing?.fleet ??
+      new Fleet({ ...place, source: () => served.get(uid)?.source.reading ?? "unknown" });
+    served.set(uid, { fleet, source });
+    return fleet;
   }
 
   function forget(uids: ReadonlySet<string>): void {
     for (const [uid, { fleet, source }] of served) {
       if (uids.has(uid)) continue;
       fleet.close();
-      source.abort();
+      source.close();
       served.delete(uid);
     }
   }
@@ -125,21 +150,25 @@ export function createFleets(options: Options) {
     silence: loop.silence,
     /** Serves until `signal` aborts. */
     async until(signal: AbortSignal): Promise<void> {
-      const failed = warnOf(log, "a watch failed");
-      const watched = { cluster: home, query: {}, hint: loop.hint, failed, signal };
-      const watches = [fleetSecretsIn(namespace), "/api/v1/namespaces"].map((path) =>
-        watchCollection({ ...watched, path }),
-      );
-      watchClusters = (path) => {
-        watches.push(watchCollection({ ...watched, path }));
+      const warnWatch = warnOf(log, "a watch failed");
+      const failed = (error: Error) => (warnWatch(error), loop.hint());
+      const path = fleetSecretsIn(namespace);
+      const own = { cluster: home, query: {}, hint: loop.hint, failed, signal };
+      const watched = { ...own, hint: inventoryChanged };
+      const watches = [
+        followCollection({ ...own, path, informer: objects }),
+        watchCollection({ ...watched, path: "/api/v1/namespaces" }),
+      ];
+      watchClusters = (clusters) => {
+        watches.push(watchCollection({ ...watched, path: clusters }));
         watchClusters = undefined;
       };
       const keeper = keepJoinedClusters({ home, log, namespaces: clusterNamespaces });
-      const both = () => (loop.hint(), keeper.hint());
+      const both = () => (inventoryChanged(), keeper.hint());
       // If the CRD ClusterProfile is not installed, this watch fails. That is not an error.
       const none = (error: Error) => log.debug({ error: error.message }, "no ClusterProfiles");
-      for (const path of clusterNamespaces.map(clusterProfilesIn))
-        watches.push(watchCollection({ ...watched, path, hint: both, failed: none }));
+      for (const profiles of clusterNamespaces.map(clusterProfilesIn))
+        watches.push(watchCollection({ ...watched, path: profiles, hint: both, failed: none }));
       await Promise.all([loop.until(signal), keeper.until(signal)]);
       forget(new Set());
       await Promise.all(watches);

@@ -141,7 +141,12 @@ function replacing(t: TestContext, spec: Partial<FleetSecretSpec> = {}) {
         const all = (["first", "second"] as const).flatMap((name) => find(name) ?? []);
         for (const object of all) {
           const { name = "" } = object.metadata;
-          const place = { home: home.cluster, clusterId: "id", holds: () => true };
+          const place = {
+            home: home.cluster,
+            clusterId: "id",
+            holds: () => true,
+            source: () => ({ secret: home.objects.get(source) }),
+          };
           const fleet = fleets.get(name) ?? new Fleet({ ...place, hint() {}, log() {} });
           fleets.set(name, fleet);
           await fleet.run(object, all);

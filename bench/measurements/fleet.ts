@@ -74,7 +74,7 @@ async function served(
   const labels = Object.entries(labelled).map(([label, value]) => `${label}=${value}`);
   await home.cluster.kubectl("label", "namespaces", ...clusters.names.slice(0, size), ...labels);
   clusters.forget();
-  await home.cluster.apply(fleetSecret({ rollout: { canary: 0, maxConcurrency: "100%" } }));
+  await home.cluster.apply(fleetSecret({ rollout: { maxUnavailable: "100%" } }));
   await using controller = fleet.startFleet(home, { asDeployed: true });
   const summary = async () => (await fleet.objectIn(home))?.status?.summary;
   const seen = async () => [await fleet.objectIn(home), controller.output().slice(-2000)];

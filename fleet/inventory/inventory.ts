@@ -10,8 +10,53 @@ import type { AccessReading } from "./access.ts";
 import { clustersOf, ofCluster } from "./cluster-api.ts";
 import { ofProfile, profilesOf } from "./cluster-profiles.ts";
 
-/** Names of the selected clusters, sorted. Rejects if an inventory cannot be read. */
-export async function selectedBy(
+export type Selection = Readonly<{
+  /** Names of the selected clusters, sorted. */
+  names: readonly string[];
+  /** Those that `rollout.canaries` selects. */
+  canaries: ReadonlySet<string>;
+}>;
+
+/** The selected clusters. Rejects if an inventory cannot be read. */
+export async function selectedBy(home: Cluster, spec: FleetSecretSpec): Promise<Selection> {
+  const { canaries } = spec.rollout ?? {};
+  const names = await namesBy(home, spec);
+  const first = canaries === undefined ? [] : await namesBy(home, narrowed(spec, canaries));
+  return { names, canaries: new Set(first) };
+}
+
+/** The spec with the selector of the canaries added to the selector of each inventory. */
+function narrowed(spec: FleetSecretSpec, canaries: NamespaceSelector): FleetSecretSpec {
+  const { clusterAPI, clusterProfiles } = spec;
+  // A namespace can have several Clusters only if they have their own names.
+  const of = clusterAPI?.clusterNameLabelValue === "Name" ? "clusterSelector" : "namespaceSelector";
+  return {
+    ...spec,
+    ...(clusterAPI && {
+      clusterAPI: { ...clusterAPI, [of]: both(clusterAPI[of] ?? {}, canaries) },
+    }),
+    ...(clusterProfiles && {
+      clusterProfiles: {
+        ...clusterProfiles,
+        selector: both(clusterProfiles.selector, canaries),
+      },
+    }),
+  };
+}
+
+/** A selector that matches what both match. */
+const both = (first: NamespaceSelector, other: NamespaceSelector): NamespaceSelector => ({
+  matchExpressions: [first, other].flatMap(({ matchLabels = {}, matchExpressions = [] }) => [
+    ...Object.entries(matchLabels).map(([key, value]) => ({
+      key,
+      operator: "In" as const,
+      values: [value],
+    })),
+    ...matchExpressions,
+  ]),
+});
+
+async function namesBy(
   home: Cluster,
   { clusterAPI, clusterProfiles, via }: FleetSecretSpec,
 ): Promise<string[]> {

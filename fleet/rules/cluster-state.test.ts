@@ -1,9 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isGivenUp, removalStateOf, rolloutStateOf, type ClusterFacts } from "./cluster-state.ts";
+import {
+  isGivenUp,
+  removalStateOf,
+  rolloutStateOf,
+  type ClusterFacts,
+  type Judgement,
+} from "./cluster-state.ts";
 
 const now = 1_000_000;
-const late = "GPS456 late";
 const has = (proof: "proved" | "unasked" | "awaited" | "held" | "refused", why?: string) =>
   ({ is: "has", proof, why }) as const;
 const facts = (more: Partial<ClusterFacts>): ClusterFacts => ({
@@ -13,15 +18,14 @@ const facts = (more: Partial<ClusterFacts>): ClusterFacts => ({
   former: undefined,
   now,
   soak: 0,
-  deadline: undefined,
-  late,
   ...more,
 });
 const away = { is: "away", why: "GPS438" } as const;
-const ago = (state: "Done" | "Progressing" | "Failed", seconds: number, reason?: string) => ({
+/** The last status: since when it lasts, and when the content was first written, in seconds ago. */
+const ago = (state: "Done" | "Progressing" | "Failed", seconds: number, started = seconds) => ({
   state,
   since: now - seconds * 1000,
-  reason,
+  startedAt: now - started * 1000,
 });
 
 const no = (own: boolean, wait: number) => ({ why: "", own, next: now + wait });
@@ -45,69 +49,83 @@ const table: readonly (readonly [
     "Unreachable",
   ],
   [
-    "it is unreachable, and its deadline has passed",
-    { observed: away, deadline: 60_000, former: ago("Progressing", 61) },
-    "unreachable",
-    "Unreachable",
-  ],
-  [
     "a Secret of another owner is there",
     { observed: { is: "foreign", why: "" } },
     "unreachable",
     "Failed",
   ],
-  ["a write is under way", { busy: true }, "busy", "Progressing"],
+  ["a write is under way", { busy: true }, "working", "Progressing", 120_000],
+  ["a write hangs", { busy: true, former: ago("Progressing", 120) }, "slow", "Progressing"],
   ["it has other content", {}, "waiting", "Waiting"],
-  ["it had the content, and lost it", { former: ago("Done", 9) }, "repair", "Progressing"],
   [
-    "it lost the content before its nodes had the content",
-    { former: ago("Progressing", 9) },
-    "again",
+    "it had proved the content, and lost it",
+    { former: ago("Done", 9) },
+    "done, due",
     "Progressing",
   ],
   [
-    "it missed its deadline, and lost the content",
-    { former: ago("Failed", 9, late) },
-    "again",
-    "Failed",
+    "it lost the content before it proved the content",
+    { former: ago("Progressing", 9) },
+    "working, due",
+    "Progressing",
+    111_000,
   ],
-  ["it refused the content", { refusal: no(false, 9) }, "failed", "Failed", 9],
-  ["it refused, and we may try again", { refusal: no(false, 0) }, "retry", "Failed"],
+  [
+    "it loses the content again and again, so it has no longer a place than others",
+    { former: ago("Progressing", 1, 120) },
+    "slow, due",
+    "Progressing",
+  ],
+  ["it refused the content", { refusal: no(false, 9) }, "refused", "Failed", 9],
+  ["it refused, and we may try again", { refusal: no(false, 0) }, "refused, due", "Failed"],
   [
     "it refused, and we are trying again",
     { busy: true, refusal: no(false, 0) },
-    "retrying",
+    "refused",
     "Failed",
   ],
   ["it refused for its own reasons", { refusal: no(true, 9) }, "unreachable", "Failed", 9],
   [
     "it refused for its own reasons, and we may try again",
     { refusal: no(true, 0) },
-    "again",
+    "unreachable, due",
     "Failed",
   ],
   [
     "it refused for its own reasons, and we are trying again",
     { busy: true, refusal: no(true, 0) },
-    "busy",
+    "unreachable",
     "Failed",
   ],
   ["the Secret was read back", { observed: has("unasked") }, "done", "Done"],
   ["its nodes have the content", { observed: has("proved") }, "done", "Done"],
-  ["its nodes do not have the content yet", { observed: has("awaited") }, "busy", "Progressing"],
+  [
+    "its nodes do not have the content yet",
+    { observed: has("awaited") },
+    "working",
+    "Progressing",
+    120_000,
+  ],
   ["it does not use the content now", { observed: has("held") }, "unreachable", "Waiting"],
-  ["its nodes refuse the content", { observed: has("refused") }, "failed", "Failed"],
+  ["its nodes refuse the content", { observed: has("refused") }, "refused", "Failed"],
   [
     "it has not had the content long enough",
     { observed: has("proved"), soak: 60_000, former: ago("Done", 20) },
-    "soaking",
+    "working",
     "Done",
     40_000,
   ],
   [
-    "it has just got the content, so minSuccessTime begins",
-    { observed: has("proved"), soak: 60_000, former: ago("Progressing", 500) },
-    "soaking",
+    "it has just proved the content, so minSuccessTime begins",
+    { observed: has("proved"), soak: 60_000, former: ago("Progressing", 100) },
+    "working",
+    "Done",
+    60_000,
+  ],
+  [
+    "it proves and loses the content again and again, so its place ends",
+    { observed: has("proved"), soak: 60_000, former: ago("Progressing", 1, 180) },
+    "slow",
     "Done",
     60_000,
   ],
@@ -119,49 +137,45 @@ const table: readonly (readonly [
   ],
   [
     "its nodes had the content, and now do not",
-    { observed: has("awaited"), soak: 60_000, former: ago("Done", 20) },
-    "unreachable",
+    { observed: has("awaited"), former: ago("Done", 20, 200) },
+    "slow",
     "Progressing",
   ],
   [
     "its nodes still have time",
-    { observed: has("awaited"), deadline: 60_000, former: ago("Progressing", 59) },
-    "busy",
+    { observed: has("awaited"), former: ago("Progressing", 119) },
+    "working",
     "Progressing",
     1000,
   ],
   [
-    "its nodes are late",
-    { observed: has("awaited"), deadline: 60_000, former: ago("Progressing", 60) },
-    "unreachable",
-    "Failed",
-  ],
-  [
-    "its nodes were late, and still do not have the content",
-    { observed: has("awaited"), deadline: 60_000, former: ago("Failed", 1, late) },
-    "unreachable",
-    "Failed",
-  ],
-  [
-    "it accepts the content after a refusal, so its deadline begins now",
-    { observed: has("awaited"), deadline: 60_000, former: ago("Failed", 90, "GPS439") },
-    "busy",
+    "its nodes are slow",
+    { observed: has("awaited"), former: ago("Progressing", 120) },
+    "slow",
     "Progressing",
-    60_000,
   ],
   [
-    "it missed its deadline, and has the content now",
-    { observed: has("proved"), deadline: 60_000, former: ago("Failed", 90, late) },
+    "it was away again and again, so it is slow",
+    { observed: has("awaited"), former: ago("Failed", 1, 120) },
+    "slow",
+    "Progressing",
+  ],
+  [
+    "it was slow, and has the content now",
+    { observed: has("proved"), former: ago("Progressing", 900) },
     "done",
     "Done",
   ],
 ];
 
+const shown = ({ rolloutState, isDue }: Pick<Judgement, "rolloutState" | "isDue">) =>
+  `${rolloutState}${isDue === true ? ", due" : ""}`;
+
 for (const [what, overrides, rolloutState, state, next] of table)
   test(`${what}: ${rolloutState}, shown as ${state}`, () => {
     const judgement = rolloutStateOf(facts(overrides));
     assert.deepEqual(
-      [judgement.rolloutState, judgement.state, judgement.next && judgement.next - now],
+      [shown(judgement), judgement.state, judgement.next && judgement.next - now],
       [rolloutState, state, next],
     );
   });
@@ -189,13 +203,19 @@ const leaving: readonly (readonly [
     "given up",
   ],
   ["the Secret must be removed", {}, "waiting", undefined, "waited for"],
-  ["it is removing the Secret", { busy: true }, "busy", undefined, "waited for"],
-  ["it refused", { refusal: refusal(9) }, "failed", "GPS439", "given up"],
-  ["it refused, and we may try again", { refusal: refusal(0) }, "retry", "GPS439", "waited for"],
+  ["it is removing the Secret", { busy: true }, "working", undefined, "waited for"],
+  ["it refused", { refusal: refusal(9) }, "refused", "GPS439", "given up"],
+  [
+    "it refused, and we may try again",
+    { refusal: refusal(0) },
+    "refused, due",
+    "GPS439",
+    "waited for",
+  ],
   [
     "it refused, and we are trying again",
     { busy: true, refusal: refusal(0) },
-    "busy",
+    "working",
     "GPS439",
     "waited for",
   ],
@@ -203,6 +223,6 @@ const leaving: readonly (readonly [
 for (const [what, overrides, rolloutState, reason, atDeadline] of leaving)
   test(`a leaving cluster is ${rolloutState} if ${what}, with ${reason ?? "no reason"}, and is ${atDeadline} at the deadline`, () => {
     const judgement = removalStateOf(facts(overrides));
-    assert.deepEqual([judgement.rolloutState, judgement.reason], [rolloutState, reason]);
+    assert.deepEqual([shown(judgement), judgement.reason], [rolloutState, reason]);
     assert.equal(isGivenUp(judgement), atDeadline === "given up");
   });

@@ -3,7 +3,14 @@
  * Pure. Times are in milliseconds.
  */
 import type { ClusterStatus } from "#api/fleet-secret.ts";
-import type { RolloutState } from "./order.ts";
+import type { RankedCluster, RolloutState } from "./order.ts";
+import { sentence } from "./problems.ts";
+
+/**
+ * How long a cluster has a place for one content: for a write and its proof. After that, it is
+ * slow. The first node of a cluster answers within a minute, even if its kubelet does not start.
+ */
+export const placeMilliseconds = 120_000;
 
 export type ClusterFacts = Readonly<{
   /**
@@ -29,19 +36,22 @@ export type ClusterFacts = Readonly<{
   refusal: Readonly<{ why: string; own: boolean; next: number }> | undefined;
   /** The last status of the cluster, if it was about this content. */
   former:
-    | Readonly<{ state: ClusterStatus["state"]; since: number; reason?: string | undefined }>
+    | Readonly<{
+        state: ClusterStatus["state"];
+        since: number;
+        /** When this content was first written to the cluster. */
+        startedAt?: number | undefined;
+        reason?: string | undefined;
+      }>
     | undefined;
   now: number;
   /** rollout.minSuccessTime. */
   soak: number;
-  /** rollout.progressDeadline. Undefined: no deadline. */
-  deadline: number | undefined;
-  /** The message for a cluster that missed the deadline. */
-  late: string;
 }>;
 
 export type Judgement = Readonly<{
   rolloutState: RolloutState;
+  isDue?: boolean;
   state: ClusterStatus["state"];
   reason?: string;
   /** When to check the cluster again even if nothing happens. */
@@ -58,26 +68,26 @@ export function rolloutStateOf(facts: ClusterFacts): Judgement {
   // The content did not cause this, so other clusters do not wait.
   if (observed.is === "foreign")
     return { rolloutState: "unreachable", state: "Failed", reason: observed.why };
+  if (!busy && observed.is === "has") return withContent(facts, observed.proof, observed.why);
   // While we try a cluster again, its refusal still counts. If it did not, other clusters could
   // start during each try.
-  if (busy && refusal !== undefined)
-    return {
-      rolloutState: refusal.own ? "busy" : "retrying",
-      state: "Failed",
-      reason: refusal.why,
-    };
-  if (busy) return { rolloutState: "busy", state: "Progressing" };
-  if (observed.is === "has") return withContent(facts, observed.proof, observed.why);
-  if (refusal === undefined) return withoutContent(facts);
-  const { why: reason, own, next } = refusal;
-  return next <= now
-    ? { rolloutState: own ? "again" : "retry", state: "Failed", reason }
-    : { rolloutState: own ? "unreachable" : "failed", state: "Failed", reason, next };
+  if (refusal !== undefined) {
+    const { why: reason, own, next } = refusal;
+    const rolloutState = own ? "unreachable" : "refused";
+    const time = busy ? {} : next <= now ? { isDue: true } : { next };
+    return { rolloutState, state: "Failed", reason, ...time };
+  }
+  if (busy) return { ...placed(facts), state: "Progressing" };
+  // A cluster that had proved this content and lost it still counts as done.
+  if (facts.former?.state === "Done")
+    return { rolloutState: "done", isDue: true, state: "Progressing" };
+  if (facts.former?.startedAt === undefined) return { rolloutState: "waiting", state: "Waiting" };
+  return { ...placed(facts), isDue: true, state: "Progressing" };
 }
 
 /**
  * The state of a cluster from which the Secret is being removed. After a refusal, the cluster takes
- * no slot until the next try. During that try, status still shows the reason of the refusal.
+ * no place until the next try. During that try, status still shows the reason of the refusal.
  */
 export function removalStateOf({
   observed,
@@ -88,9 +98,9 @@ export function removalStateOf({
   if (observed.is === "unknown") return { rolloutState: "unreachable" };
   if (observed.is === "away") return { rolloutState: "unreachable", reason: observed.why };
   const reason = refusal === undefined ? {} : { reason: refusal.why };
-  if (busy) return { rolloutState: "busy", ...reason };
+  if (busy) return { rolloutState: "working", ...reason };
   if (refusal === undefined) return { rolloutState: "waiting" };
-  return { rolloutState: refusal.next <= now ? "retry" : "failed", ...reason };
+  return { rolloutState: "refused", isDue: refusal.next <= now, ...reason };
 }
 
 /**
@@ -98,59 +108,49 @@ export function removalStateOf({
  * that did not answer this process. We never give up a cluster that answers and waits for its turn,
  * or that this process has not contacted yet.
  */
-export const isGivenUp = ({ rolloutState, reason }: Omit<Judgement, "state">): boolean =>
-  rolloutState === "failed" || (rolloutState === "unreachable" && reason !== undefined);
-
-/**
- * The state of a cluster without the content. A cluster that lost the content before it proved the
- * content comes after all others, because each try takes a slot. The cluster keeps its state, so
- * that its deadline does not start again.
- */
-function withoutContent({ former, late }: ClusterFacts): Judgement {
-  if (former?.state === "Done") return { rolloutState: "repair", state: "Progressing" };
-  if (former?.state === "Progressing") return { rolloutState: "again", state: "Progressing" };
-  if (former?.state === "Failed" && former.reason === late)
-    return { rolloutState: "again", state: "Failed", reason: late };
-  return { rolloutState: "waiting", state: "Waiting" };
-}
+export const isGivenUp = ({ rolloutState, isDue, reason }: Omit<Judgement, "state">): boolean =>
+  (rolloutState === "refused" && isDue !== true) ||
+  (rolloutState === "unreachable" && reason !== undefined);
 
 function withContent(facts: ClusterFacts, proof: string, why: string | undefined): Judgement {
-  const { now, soak, deadline, late } = facts;
+  const { now, soak, former } = facts;
   const reason = why === undefined ? {} : { reason: why };
   switch (proof) {
     case "held":
       return { rolloutState: "unreachable", state: "Waiting", ...reason };
     case "refused":
-      return { rolloutState: "failed", state: "Failed", ...reason };
+      return { rolloutState: "refused", state: "Failed", ...reason };
     case "awaited": {
-      // The cluster had proved this content, and has lost the proof. We give it no slot: each loss
-      // would start a new deadline, so it could keep the slot for ever.
-      if (facts.former?.state === "Done")
-        return { rolloutState: "unreachable", state: "Progressing", ...reason };
-      const end = deadline === undefined ? Number.POSITIVE_INFINITY : begunAt(facts) + deadline;
-      // The content is in the cluster and might be correct, so another cluster gets the slot.
-      if (now >= end) return { rolloutState: "unreachable", state: "Failed", reason: late };
-      const next = Number.isFinite(end) ? { next: end } : {};
-      return { rolloutState: "busy", state: "Progressing", ...reason, ...next };
+      const place = placed(facts);
+      return place.rolloutState === "slow"
+        ? { ...place, state: "Progressing", reason: sentence("slow") }
+        : { ...place, state: "Progressing", ...reason };
     }
     default: {
-      const end = since(facts, "Done") + soak;
-      return now < end
-        ? { rolloutState: "soaking", state: "Done", ...reason, next: end }
-        : { rolloutState: "done", state: "Done", ...reason };
+      const end = (former?.state === "Done" ? former.since : now) + soak;
+      if (now >= end) return { rolloutState: "done", state: "Done", ...reason };
+      return { rolloutState: placed(facts).rolloutState, state: "Done", ...reason, next: end };
     }
   }
 }
 
-const since = ({ former, now }: ClusterFacts, state: ClusterStatus["state"]): number =>
-  former?.state === state ? former.since : now;
-
 /**
- * The time from which we count the deadline. For a late cluster, we do not count again from the
- * start, so the cluster stays late until its nodes have the content.
+ * Whether the cluster still has its place. We count from the first write of this content, whatever
+ * happened since, so a cluster that loses the content, or is away for a moment again and again, has
+ * no longer a place than a cluster that is silent.
  */
-function begunAt(facts: ClusterFacts): number {
-  const { former, late } = facts;
-  if (former?.state === "Failed" && former.reason === late) return Number.NEGATIVE_INFINITY;
-  return since(facts, "Progressing");
+function placed({ former, now, soak }: ClusterFacts): Pick<Judgement, "rolloutState" | "next"> {
+  const end = (former?.startedAt ?? now) + placeMilliseconds + soak;
+  return now < end ? { rolloutState: "working", next: end } : { rolloutState: "slow" };
+}
+
+/** The state that the last status implies, until the cluster answers this process. */
+export function rememberedState(
+  { former, now, soak }: Pick<ClusterFacts, "former" | "now" | "soak">,
+  isRefusal: boolean,
+): RankedCluster["rolloutState"] {
+  if (former?.state === "Done") return "done";
+  if (former?.state === "Progressing")
+    return placed({ former, now, soak } as ClusterFacts).rolloutState;
+  return former?.state === "Failed" && isRefusal ? "refused" : "unreachable";
 }

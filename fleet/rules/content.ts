@@ -1,12 +1,37 @@
 /** Checks the content before any cluster gets it. Pure. */
 import { Buffer } from "node:buffer";
+import { createHash } from "node:crypto";
 import type { KubernetesObject, V1ObjectMeta, V1Secret } from "@kubernetes/client-node";
 import { fleetManagedBy, fleetOwnerAnnotation, secretKeys, secretType } from "#contract/names.ts";
 import { parse } from "#pullsecret/document/parse.ts";
 import { formatProblem } from "#pullsecret/problems/problems.ts";
 import { sentence } from "./problems.ts";
 
-export type Content = Readonly<{ type: string; data: Readonly<Record<string, string>> }>;
+type Data = Readonly<Record<string, string>>;
+
+export type Content = Readonly<{
+  type: string;
+  data: Data;
+  /**
+   * Identifies type and data. We keep it instead of the content for each cluster, in memory only,
+   * because the digest of a Secret must not leave the process.
+   */
+  digest: string;
+}>;
+
+export const contentOf = (type: string, data: Data): Content => ({
+  type,
+  data,
+  digest: digestOf(type, data),
+});
+
+/** The digest of a Secret's type and data. */
+export function digestOf(type: string, data: Data): string {
+  const sorted = Object.entries(data).toSorted(([key], [other]) => (key < other ? -1 : 1));
+  return createHash("sha256")
+    .update(JSON.stringify([type, sorted]))
+    .digest("base64");
+}
 
 export type Judged =
   | Readonly<{ ok: true; content: Content; version: string }>
@@ -49,20 +74,11 @@ export function sourceContent(secret: V1Secret | undefined, name: string): Judge
     if (parsed.ok && parsed.entries.length === 0)
       return { ok: false, reason: "SourceMissing", message: sentence("sourceMissing", name) };
   }
-  return { ok: true, content: { type, data }, version: secret.metadata?.resourceVersion ?? "" };
-}
-
-/** True when a Secret has exactly this content and no other key. */
-export function has(secret: V1Secret, content: Content): boolean {
-  const { type = "Opaque" } = secret;
-  // The cluster can return a Secret without data.
-  const data = secret.data ?? {};
-  const names = Object.keys(content.data);
-  return (
-    type === content.type &&
-    names.length === Object.keys(data).length &&
-    names.every((name) => Object.hasOwn(data, name) && data[name] === content.data[name])
-  );
+  return {
+    ok: true,
+    content: contentOf(type, data),
+    version: secret.metadata?.resourceVersion ?? "",
+  };
 }
 
 /**
@@ -90,7 +106,7 @@ export const marked = (owner: string) => ({
 
 /** The Secret in the form in which it is placed. */
 export function placed(
-  { type, data }: Content,
+  { type, data }: Pick<Content, "type" | "data">,
   owner: string,
   where: Readonly<{ namespace: string; name: string }>,
 ) {

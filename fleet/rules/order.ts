@@ -1,90 +1,113 @@
 /**
- * Decides which clusters to change now. Pure. The fields have the names and meanings of Open
- * Cluster Management, except that an unreachable cluster does not count as failed.
+ * Decides which clusters to change now, by the rules of the rollout to nodes: a cluster's word of
+ * failure counts, and its silence does not. Pure.
  */
 
 export type RolloutState =
-  /** Has the content, has proved it, and has kept it long enough. */
+  /** Has proved the content, and kept it long enough. */
   | "done"
-  /**
-   * Has the content and has proved it, but has not kept it long enough yet. The cluster keeps its
-   * slot.
-   */
-  | "soaking"
-  /** Answers, and has other content or no content. */
+  /** Has a place: it is being changed, or has not proved the content yet. */
+  | "working"
+  /** Answers, and has not had the content yet. */
   | "waiting"
-  /**
-   * Had proved this content and lost it. The cluster gets the content again without waiting for a
-   * slot.
-   */
-  | "repair"
-  /** Is being changed, or has not proved the content yet. */
-  | "busy"
-  /**
-   * Could not take the content for its own reasons, or lost the content before it proved the
-   * content. We may try the cluster again now, after all others.
-   */
-  | "again"
-  /** Answers, and refuses this content. */
-  | "failed"
-  /** Refused this content, and we may try again now. */
-  | "retry"
-  /** Refused this content, and we are trying again. The cluster still counts as refusing. */
-  | "retrying"
+  /** Has had its place for this content, and has not proved the content. */
+  | "slow"
+  /** Refuses this content. */
+  | "refused"
   /** Cannot take or prove any content now, for its own reasons. */
   | "unreachable";
 
-export type RankedCluster = Readonly<{ name: string; rolloutState: RolloutState }>;
+export type RankedCluster = Readonly<{
+  name: string;
+  rolloutState: RolloutState;
+  /**
+   * True if the cluster has had its place for this content, and the content can be written there
+   * now, because it was lost or refused. Such a write needs no place.
+   */
+  isDue?: boolean | undefined;
+  /** Selected by `rollout.canaries`. */
+  isCanary?: boolean | undefined;
+  /** When the cluster last proved any content, in milliseconds. */
+  provedAt?: number | undefined;
+}>;
 
 export type RolloutPace = Readonly<{
-  canary: number;
-  /** A number, or a percentage of the reachable clusters, such as `10%`. */
-  maxConcurrency: number | string;
+  /** A number, or a percentage of the reachable clusters, such as `10%`. `100%`: all now. */
+  maxUnavailable: number | string;
   /** A number, or a percentage as above. */
   maxFailures: number | string;
 }>;
 
 export type FleetAction = Readonly<{
-  /** Names of the clusters to change now, sorted. */
+  /** Names of the clusters to change now. */
   change: readonly string[];
   /** Too many clusters refuse the content, so no other cluster gets it. */
   halted: boolean;
 }>;
 
 /**
- * The clusters to change now. Unreachable clusters take no slot, are never canaries and never count
- * as failed. The first clusters that have the content are the canaries, so a cluster that joins
- * later does not wait for a canary. More than `maxFailures` refusals halt the rollout. While no
- * cluster has the content, a percentage in `maxFailures` counts as the number 1: a single cluster
- * might be hostile, so if it refuses the content as a canary, we try one other cluster. During a
- * halt, we try only clusters that refused, and clusters that lost the content.
+ * The clusters to change now. One cluster goes first. Each proof opens two more places, and each
+ * slow cluster one, up to `maxUnavailable`: so clusters that never prove anything delay the others
+ * by a few places' time in all. More than `maxFailures` refusals halt the rollout. While no cluster
+ * has the content, a percentage in `maxFailures` counts as the number 1, because a single cluster
+ * might be hostile. During a halt, we write only to clusters that refused, and to clusters that had
+ * proved the content and lost it.
  */
-export function nextChanges(clusters: readonly RankedCluster[], pace: RolloutPace): FleetAction {
-  const named = (...standings: readonly RolloutState[]) =>
-    clusters
-      .filter(({ rolloutState }) => standings.includes(rolloutState))
-      .map(({ name }) => name)
-      .toSorted();
-  const reached = clusters.filter(({ rolloutState }) => rolloutState !== "unreachable").length;
-  const busy = named("busy", "soaking", "retrying").length;
-  const repairs = named("repair");
-  const done = named("done", "repair").length;
-  const bearable = slotsOf(pace.maxFailures, reached);
-  const refusals = named("failed", "retry", "retrying").length;
-  const proved = done + named("soaking").length > 0;
-  const counts = proved || typeof pace.maxFailures === "number";
-  const halted = refusals > (counts ? bearable : 1);
-  const candidates = halted
-    ? named("retry")
-    : [...named("waiting"), ...named("retry"), ...named("again")];
-  const canaries = Math.min(pace.canary, reached);
-  const slots =
-    done < canaries ? canaries - done : Math.max(1, slotsOf(pace.maxConcurrency, reached));
-  return { change: [...repairs, ...candidates.slice(0, Math.max(0, slots - busy))], halted };
+export function nextChanges(
+  clusters: readonly RankedCluster[],
+  { maxUnavailable, maxFailures }: RolloutPace,
+): FleetAction {
+  const count = countsOf(clusters);
+  const reached = clusters.length - count.unreachable;
+  const isCounted = count.done > 0 || typeof maxFailures === "number";
+  const halted = count.refused > (isCounted ? limitOf(maxFailures, reached) : 1);
+  const mayRepeat = ({ rolloutState }: RankedCluster) =>
+    !halted || rolloutState === "done" || rolloutState === "refused";
+  const due = clusters.filter((cluster) => cluster.isDue === true && mayRepeat(cluster));
+  const isAll = maxUnavailable === "100%";
+  const open = clusters.filter(({ rolloutState }) => ["waiting", "working"].includes(rolloutState));
+  const canariesFirst = !isAll && open.some(({ isCanary }) => isCanary);
+  const candidates = open.filter(
+    ({ rolloutState, isCanary }) => rolloutState === "waiting" && (!canariesFirst || isCanary),
+  );
+  const places = isAll
+    ? Number.POSITIVE_INFINITY
+    : Math.min(limitOf(maxUnavailable, reached), 1 + 2 * count.done + count.slow);
+  const free = halted ? 0 : Math.max(0, places - count.working);
+  return { change: namesOf([...due, ...candidates.toSorted(byProof).slice(0, free)]), halted };
 }
 
+/** The clusters from which to remove the Secret now. */
+export function nextRemovals(
+  clusters: readonly RankedCluster[],
+  maxUnavailable: number | string,
+  served: number,
+): readonly string[] {
+  const { working, unreachable } = countsOf(clusters);
+  const candidates = clusters.filter(
+    ({ rolloutState, isDue }) => rolloutState === "waiting" || isDue === true,
+  );
+  const places = limitOf(maxUnavailable, clusters.length - unreachable + served);
+  return namesOf(candidates.slice(0, Math.max(0, Math.max(1, places) - working)));
+}
+
+const namesOf = (clusters: readonly RankedCluster[]) => clusters.map(({ name }) => name);
+
+function countsOf(clusters: readonly RankedCluster[]): Readonly<Record<RolloutState, number>> {
+  const counts = { done: 0, working: 0, waiting: 0, slow: 0, refused: 0, unreachable: 0 };
+  for (const { rolloutState } of clusters) counts[rolloutState] += 1;
+  return counts;
+}
+
+/**
+ * First the clusters that proved the last content: a cluster that has not proved anything for long
+ * is likely to be slow again.
+ */
+const byProof = (first: RankedCluster, other: RankedCluster): number =>
+  (other.provedAt ?? 0) - (first.provedAt ?? 0) || (first.name < other.name ? -1 : 1);
+
 /** The number of clusters that `limit` allows. A percentage allows at least one. */
-const slotsOf = (limit: number | string, reached: number): number =>
+export const limitOf = (limit: number | string, reached: number): number =>
   typeof limit === "number"
     ? limit
     : Math.max(1, Math.floor((Number.parseInt(limit, 10) / 100) * reached));

@@ -109,8 +109,8 @@ export const catalogue = {
   ],
   notListed: [
     "GPS454",
-    "the Secret was read back, but no GlobalPullSecret lists {}, so no node has proved it",
-    "list it there as a source to bring it to the nodes",
+    "the Secret is there, but no GlobalPullSecret lists {} as a source, so no node has it",
+    "list it there as a source; no other cluster waits for it",
   ],
   witness: [
     "GPS455",
@@ -122,10 +122,10 @@ export const catalogue = {
     "the cluster's GlobalPullSecret cannot be read: {}",
     "check that cluster's API server; no other cluster waits for it",
   ],
-  late: [
+  slow: [
     "GPS456",
-    "its nodes did not get the Secret within rollout.progressDeadline",
-    "check globalpullsecret/cluster in that cluster; no other cluster waits for it",
+    "the Secret is there, but the cluster has not proved it within two minutes",
+    "no action needed if its nodes follow one by one; otherwise check globalpullsecret/cluster there; no other cluster waits for it",
   ],
   excess: [
     "GPS460",

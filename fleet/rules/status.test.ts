@@ -3,6 +3,9 @@ import { test } from "node:test";
 import fc from "fast-check";
 import type { ClusterStatus, ClusterProfilesSource, FleetSecretSpec } from "#api/fleet-secret.ts";
 import { isSameStatus } from "#runtime/status.ts";
+import { conditionOf } from "#kube/conditions.ts";
+import { contentOf } from "./content.ts";
+import { sentence } from "./problems.ts";
 import { statusOf, type FoundClusters, warningsOf, stalledBy } from "./status.ts";
 
 const now = new Date("2026-11-23T12:00:00.123Z");
@@ -29,7 +32,7 @@ const resultsOf = (letters: string, more: Partial<FoundClusters> = {}): FoundClu
 });
 const said = (results: FoundClusters): string =>
   (statusOf(results).conditions ?? [])
-    .map(({ type, status }) => (status === "True" ? type : ""))
+    .map(({ type, status }) => (status === "True" && type !== "Available" ? type : ""))
     .filter(Boolean)
     .join();
 
@@ -58,6 +61,71 @@ const table: readonly (readonly [string, string, string, Partial<FoundClusters>?
 for (const [what, letters, conditions, more] of table)
   test(`${what}: ${conditions || "none"} is True`, () =>
     assert.equal(said(resultsOf(letters, more)), conditions));
+
+/** Available with the default of 90 % of the reachable clusters, or with another number. */
+const available: readonly (readonly [letters: string, expected: boolean, least?: number])[] = [
+  ["", false],
+  ["D", true],
+  ["W", false],
+  ["DW", false],
+  ["DDW", true],
+  ["DDWW", false],
+  ["DDDDDDDDDP", true],
+  ["DDDDDDDDPP", false],
+  ["DDU", true],
+  ["DU", false],
+  ["DDDDDDDDPP", true, 8],
+  ["DDL", true],
+];
+for (const [letters, expected, minAvailable] of available)
+  test(`${letters || "none"}: Available is ${expected}${minAvailable === undefined ? "" : ` with minAvailable ${minAvailable}`}`, () => {
+    const { conditions } = statusOf(
+      resultsOf(letters, minAvailable === undefined ? {} : { minAvailable }),
+    );
+    assert.equal(
+      conditionOf({ conditions: conditions ?? [] }, "Available")?.status,
+      expected ? "True" : "False",
+    );
+  });
+
+test("keeps the time of the first write of a content through every state, and drops it with another content", () => {
+  const at = (seconds: number) => new Date(now.getTime() + seconds * 1000);
+  const of = (state: "Waiting" | "Progressing" | "Unreachable", isStarted = false) => [
+    { name: "c0", state, isStarted },
+  ];
+  const first = statusOf(resultsOf("", { clusters: of("Waiting", true) }));
+  const startedAt = first.clusters?.[0]?.startedAt;
+  assert.equal(startedAt, "2026-11-23T12:00:00Z");
+  let status = first;
+  for (const [seconds, state] of [
+    [10, "Progressing"],
+    [20, "Unreachable"],
+    [30, "Waiting"],
+  ] as const) {
+    const clusters = of(state, state === "Progressing");
+    status = statusOf(resultsOf("", { clusters, now: at(seconds) }), status);
+    assert.equal(status.clusters?.[0]?.startedAt, startedAt, state);
+  }
+  const next = statusOf(resultsOf("", { clusters: of("Waiting"), version: "8" }), status);
+  assert.equal(next.clusters?.[0]?.startedAt, undefined);
+});
+
+test("keeps the time at which a cluster last proved any content", () => {
+  const first = statusOf(resultsOf("D"));
+  const later = new Date(now.getTime() + 60_000);
+  const next = statusOf(resultsOf("W", { version: "8", now: later }), first);
+  assert.equal(next.clusters?.[0]?.provedAt, "2026-11-23T12:00:00Z");
+});
+
+test("reports Slow if all others have the Secret, and lists the slow cluster", () => {
+  const clusters = [
+    { name: "a", state: "Done" },
+    { name: "b", state: "Progressing", reason: sentence("slow") },
+  ] as const;
+  const { conditions, failures } = statusOf(resultsOf("", { clusters }));
+  assert.equal(conditions?.[0]?.reason, "Slow");
+  assert.partialDeepStrictEqual(failures, [{ name: "b", reason: "GPS456" }]);
+});
 
 test("counts each cluster once, but does not count a leaving cluster as selected", () => {
   const status = statusOf(resultsOf("DDWPFUL"));
@@ -92,7 +160,7 @@ test("law: reports Ready only if clusters are selected and all of them have the 
 test("writes the generation of spec to status and to each condition, because kubectl wait and kstatus need it", () => {
   const { observedGeneration, conditions = [] } = statusOf(resultsOf("D", { generation: 4 }));
   assert.equal(observedGeneration, 4);
-  assert.equal(conditions.length, 4);
+  assert.equal(conditions.length, 5);
   for (const condition of conditions) assert.equal(condition.observedGeneration, 4, condition.type);
 });
 
@@ -178,7 +246,7 @@ for (const [what, fleetSpec, reasons] of askings)
       reasons,
     ));
 
-const source = { ok: true, content: { type: "Opaque", data: {} }, version: "1" } as const;
+const source = { ok: true, content: contentOf("Opaque", {}), version: "1" } as const;
 const missing = { ok: false, reason: "SourceMissing", message: "GPS431" } as const;
 const notStalled = { source, halted: false, refusing: [], cut: 0 };
 const refusing = Array.from("abcdefg");

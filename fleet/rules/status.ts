@@ -15,8 +15,16 @@ import type {
   FleetWarningReason,
 } from "#api/fleet-reasons.ts";
 import { conditionsOf, timeOf, truth } from "#kube/conditions.ts";
-import { sentence } from "./problems.ts";
+import { limitOf } from "./order.ts";
+import { codeOf, sentence } from "./problems.ts";
 import type { Judged } from "./content.ts";
+
+/** A cluster's entry in status, without its times. */
+export type FoundCluster = Pick<ClusterStatus, "name" | "state" | "reason"> &
+  Readonly<{
+    /** This content was written to the cluster, or is there. */
+    isStarted?: boolean;
+  }>;
 
 /** The results of one run. */
 export type FoundClusters = Readonly<{
@@ -24,12 +32,14 @@ export type FoundClusters = Readonly<{
   now: Date;
   /** The resourceVersion of the source. The clusters' states are about this version. */
   version: string | undefined;
-  clusters: readonly Omit<ClusterStatus, "since">[];
+  clusters: readonly FoundCluster[];
   /** Why we cannot carry out the object's spec. Undefined if nothing prevents it. */
   stalled: Readonly<{ reason: FleetStalledReason; message: string }> | undefined;
   paused: boolean;
+  /** `rollout.minAvailable`. */
+  minAvailable?: number | string;
   /** Clusters that this run gave up. */
-  givenUp?: readonly Omit<ClusterStatus, "since" | "state">[];
+  givenUp?: readonly Pick<ClusterStatus, "name" | "reason">[];
   warnings: readonly Warning[];
 }>;
 
@@ -45,15 +55,22 @@ export function statusOf(
   const now = timeOf(results.now);
   const before = new Map((former.clusters ?? []).map((cluster) => [cluster.name, cluster]));
   const sameSource = former.sourceResourceVersion === results.version;
-  const since = (cluster: Omit<ClusterStatus, "since">): ClusterStatus => {
+  // Replaces a time in the future, which the previous leader's clock can cause. Such a time would
+  // delay a removal or the end of minSuccessTime.
+  const past = (time: string | undefined): string =>
+    time !== undefined && Date.parse(time) <= Date.parse(now) ? time : now;
+  const timedEntry = ({ isStarted = false, ...cluster }: FoundCluster): ClusterStatus => {
     const earlierEntry = before.get(cluster.name);
     const same =
       earlierEntry?.state === cluster.state && (sameSource || !ofContent.has(cluster.state));
-    // Replaces a time in the future, which the previous leader's clock can cause. Such a time would
-    // delay a removal or the end of minSuccessTime.
+    const since = past(same ? earlierEntry.since : undefined);
+    const startedAt = sameSource ? earlierEntry?.startedAt : undefined;
+    const provedAt = cluster.state === "Done" ? since : earlierEntry?.provedAt;
     return {
       ...cluster,
-      since: same && Date.parse(earlierEntry.since) <= Date.parse(now) ? earlierEntry.since : now,
+      since,
+      ...(startedAt !== undefined || isStarted ? { startedAt: past(startedAt) } : {}),
+      ...(provedAt === undefined ? {} : { provedAt: past(provedAt) }),
     };
   };
   const counts = countsOf(clusters);
@@ -63,7 +80,7 @@ export function statusOf(
     ...(results.version === undefined ? {} : { sourceResourceVersion: results.version }),
     summary: `${counts.done}/${counts.selected}`,
     counts,
-    clusters: clusters.map(since),
+    clusters: clusters.map(timedEntry),
     failures: failuresOf(clusters, former.failures, now),
     ...(givenUp.length === 0 ? {} : { givenUp }),
     conditions: conditionsOf(rowsOf(results), generation, former.conditions, now),
@@ -100,7 +117,10 @@ type Row = Readonly<{
   message: string;
 }>;
 
-/** Ready, Reconciling and Stalled, by the rules of kstatus. At most one of them is True. */
+/**
+ * Ready, Reconciling and Stalled, by the rules of kstatus: at most one of them is True. Available
+ * does not wait for clusters that are away, or for a few that need a person.
+ */
 function rowsOf(results: FoundClusters): readonly Row[] {
   const { clusters, stalled, paused, warnings } = results;
   const counts = countsOf(clusters);
@@ -116,7 +136,8 @@ function rowsOf(results: FoundClusters): readonly Row[] {
   const moving = waiting + progressing + leaving > 0;
   const whole = selected > 0 && done === selected && leaving === 0;
   const ready = stalled === undefined && !paused && whole;
-  const reason = stalled?.reason ?? (paused ? "Paused" : reasonOf(counts));
+  const slow = clusters.filter((cluster) => isSlow(cluster)).length;
+  const reason = stalled?.reason ?? (paused ? "Paused" : reasonOf(counts, slow));
   const message = stalled?.message ?? numbers;
   // True even while clusters are unreachable or no cluster is selected, because we continue by
   // ourselves when a cluster answers again or is selected.
@@ -127,6 +148,7 @@ function rowsOf(results: FoundClusters): readonly Row[] {
     { type: "Reconciling", status: truth(going), reason, message: numbers },
     { type: "Stalled", status: truth(stalled !== undefined), reason, message },
     warned(warnings),
+    { type: "Available", status: truth(isAvailable(results)), reason, message: numbers },
   ];
 }
 
@@ -142,8 +164,24 @@ function warned(warnings: FoundClusters["warnings"]): Row {
   };
 }
 
-function reasonOf({ selected, done, failed, unreachable, leaving }: FleetCounts): FleetReason {
+/**
+ * True if at least `rollout.minAvailable` of the reachable clusters have the content, and more than
+ * half of the selected ones.
+ */
+function isAvailable({ clusters, minAvailable = "90%" }: FoundClusters): boolean {
+  const { selected, done, unreachable } = countsOf(clusters);
+  return done >= limitOf(minAvailable, selected - unreachable) && 2 * done > selected;
+}
+
+const isSlow = ({ state, reason = "" }: State): boolean =>
+  state === "Progressing" && reason.startsWith(codeOf("slow"));
+
+function reasonOf(
+  { selected, done, failed, unreachable, leaving }: FleetCounts,
+  slow: number,
+): FleetReason {
   if (failed > 0) return "Refused";
+  if (slow > 0 && done + unreachable + slow === selected && leaving === 0) return "Slow";
   if (done + unreachable < selected || leaving > 0) return "Progressing";
   if (unreachable > 0) return "Unreachable";
   return selected === 0 ? "NoClusters" : "Done";
@@ -196,7 +234,7 @@ const most = 10;
 const mostGivenUp = 100;
 const longestGivenUp = 30 * 24 * 3_600_000;
 
-type State = Omit<ClusterStatus, "since">;
+type State = FoundCluster;
 
 /**
  * The most recent failures: clusters that failed, that we cannot reach, or that do not use the
@@ -226,7 +264,7 @@ export function failuresOf(
 /** The clusters that this run or an earlier run gave up. Only status records them. */
 function givenUpOf(
   clusters: readonly State[],
-  fresh: readonly Omit<State, "state">[],
+  fresh: readonly Pick<State, "name" | "reason">[],
   former: readonly FleetFailure[] = [],
   now: string,
 ): readonly FleetFailure[] {
@@ -240,12 +278,14 @@ function givenUpOf(
 /**
  * Whether to list the cluster as a failure. A cluster that only waits for its turn has no reason.
  */
-const isTrouble = ({ state, reason }: State): boolean =>
-  state === "Failed" || (["Unreachable", "Waiting"].includes(state) && reason !== undefined);
+const isTrouble = (cluster: State): boolean =>
+  cluster.state === "Failed" ||
+  isSlow(cluster) ||
+  (["Unreachable", "Waiting"].includes(cluster.state) && cluster.reason !== undefined);
 
 /** Splits the reason, which has the form `code: what; what to do`. */
 function failureOf(
-  { name, reason: whole = "" }: Omit<State, "state">,
+  { name, reason: whole = "" }: Pick<State, "name" | "reason">,
   since: string,
 ): FleetFailure {
   const [, reason = "Unknown", message = whole] = /^(GPS\d{3}): (.*)$/s.exec(whole) ?? [];

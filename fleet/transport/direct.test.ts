@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";
+import { contentOf } from "../rules/content.ts";
 import { direct } from "./direct.ts";
 import { keptSecret } from "./excerpt.ts";
 import type { Seen } from "./transport.ts";
@@ -31,12 +32,12 @@ const behind = { ...listing, status: { observedGeneration: 1, sources: [] } };
 
 const table: readonly (readonly [what: string, seen: Seen, is: string, why?: RegExp])[] = [
   ["not read yet", { is: "unknown" }, "awaited"],
-  ["not installed (no CRD)", { is: "refused", status: 404, why: "404 NotFound" }, "unasked"],
+  ["not installed (no CRD)", { is: "refused", status: 404, why: "404 NotFound" }, "held", /GPS454/],
   ["unreadable (403)", { is: "refused", status: 403, why: "403 Forbidden" }, "held", /GPS455.*403/],
   ["never readable", { is: "refused", status: 503, why: "503 Slow" }, "held", /GPS459.*503 Slow/],
   ["no longer readable", { is: "shown", object: behind, failing: "500 X" }, "held", /GPS459/],
   ["on its nodes at the last read", { is: "shown", object: listing, failing: "500" }, "proved"],
-  ["not created", { is: "shown", object: undefined }, "unasked"],
+  ["not created", { is: "shown", object: undefined }, "held", /GPS454/],
   ["on its nodes", { is: "shown", object: listing }, "proved"],
 ];
 for (const [what, seen, is, why = /^/] of table)
@@ -50,7 +51,7 @@ test("deletes an immutable Secret and creates it again when the content changes"
   const [placement] = direct(target).placed;
   const fixed: V1Secret = { type: "Opaque", data: { a: "MQ==" }, immutable: true };
   const existing = keptSecret({ ...secret, ...fixed });
-  const next = { type: "Opaque", data: { a: "Mg==" } };
+  const next = contentOf("Opaque", { a: "Mg==" });
   assert.equal(placement?.fixed(existing, next), true);
   assert.equal(placement?.fixed({ ...existing, immutable: false } as typeof existing, next), false);
 });

@@ -43,6 +43,6 @@ function proofBy(witness: Seen | undefined, name: string, version: string): Proo
 }
 
 function refusedBy({ status, why }: Seen & { is: "refused" }, name: string): Proof {
-  if (status === 404) return { is: "unasked", why: sentence("notListed", name) };
+  if (status === 404) return { is: "held", why: sentence("notListed", name) };
   return { is: "held", why: sentence(status === 403 ? "witness" : "witnessFails", why) };
 }

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { KubernetesObject } from "@kubernetes/client-node";
 import { fleetOwnerAnnotation } from "#contract/names.ts";
+import { contentOf } from "../rules/content.ts";
 import { keptProof, keptSecret } from "./excerpt.ts";
 import { proofOf } from "./proof.ts";
 
@@ -22,7 +23,7 @@ const secret = {
   data: { a: "eA==" },
 };
 
-test("keeps only the needed fields of a Secret", () => {
+test("keeps only the needed fields of a Secret, and a digest instead of its data", () => {
   assert.deepEqual(keptSecret(secret), {
     metadata: {
       uid: "u",
@@ -32,7 +33,8 @@ test("keeps only the needed fields of a Secret", () => {
       finalizers: ["a.example/held"],
     },
     type: "Opaque",
-    data: { a: "eA==" },
+    digest: contentOf("Opaque", { a: "eA==" }).digest,
+    keys: ["a"],
   });
 });
 

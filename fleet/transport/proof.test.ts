@@ -37,8 +37,8 @@ const table: readonly (readonly [
   is: string,
   why?: RegExp,
 ])[] = [
-  ["there is no GlobalPullSecret", undefined, "unasked", /GPS454/],
-  ["it does not list the Secret", notListed, "unasked", /GPS454/],
+  ["there is no GlobalPullSecret", undefined, "held", /GPS454/],
+  ["it does not list the Secret", notListed, "held", /GPS454/],
   ["its nodes have this version", object(served), "proved"],
   ["its nodes have a later version", object({ ...served, servedResourceVersion: "100" }), "proved"],
   ["versions are compared as numbers", object({ ...read, servedResourceVersion: "9" }), "awaited"],

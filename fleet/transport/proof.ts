@@ -12,7 +12,7 @@ export type Proof =
   /** The cluster's nodes have the Secret. */
   | Readonly<{ is: "proved" }>
   /** The cluster does not report on its nodes, so it is enough that the Secret is there. */
-  | Readonly<{ is: "unasked"; why?: string }>
+  | Readonly<{ is: "unasked" }>
   /** The cluster's own controller is still working on the Secret. */
   | Readonly<{ is: "awaited"; why: string }>
   /** The cluster's controller does not use the Secret, for a reason other than its content. */
@@ -38,7 +38,7 @@ export function proofOf(
   const source = itemsOf(spec["sources"]).find(
     (entry) => fieldsOf(entry["secretRef"])["name"] === name,
   );
-  if (source === undefined) return { is: "unasked", why: sentence("notListed", name) };
+  if (source === undefined) return { is: "held", why: sentence("notListed", name) };
   const status = fieldsOf(fieldsOf(object)["status"]);
   const state = spec["managementState"];
   if (state === "Withdrawn") return held("Withdrawn");

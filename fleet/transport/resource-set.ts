@@ -9,7 +9,7 @@ import type { KubernetesObject } from "@kubernetes/client-node";
 import type { ClusterAPISource } from "#api/fleet-secret.ts";
 import { fieldsOf, itemsOf } from "#contract/fields.ts";
 import { clusterResourceSetsIn } from "#kube/client/paths.ts";
-import { isPlacedBy, marked, placed, type Content } from "../rules/content.ts";
+import { contentOf, isPlacedBy, marked, placed, type Content } from "../rules/content.ts";
 import { sentence } from "../rules/problems.ts";
 import { reasonOf, type Proof } from "./proof.ts";
 import { secretAt, type NamespacedName, type Placement, type Transport } from "./transport.ts";
@@ -69,7 +69,7 @@ function manifestOf(content: Content, owner: string, target: NamespacedName): Co
   const { data, ...rest } = placed(content, owner, target);
   const sorted = Object.fromEntries(Object.entries(data).toSorted(([a], [b]) => (a < b ? -1 : 1)));
   const text = JSON.stringify({ ...rest, data: sorted });
-  return { type, data: { "manifests.yaml": Buffer.from(text).toString("base64") } };
+  return contentOf(type, { "manifests.yaml": Buffer.from(text).toString("base64") });
 }
 
 type Spec = Readonly<{ clusterSelector: object; resources: readonly object[]; strategy: string }>;

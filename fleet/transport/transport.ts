@@ -2,19 +2,19 @@
  * Describes how the content gets to one cluster: which objects we place, and what proves that the
  * content arrived. Pure.
  */
-import type { KubernetesObject, V1Secret } from "@kubernetes/client-node";
+import type { KubernetesObject } from "@kubernetes/client-node";
 import type { WatchTarget } from "#kube/watch/watch.ts";
-import { type Content, has, isPlacedBy, placed } from "../rules/content.ts";
+import { type Content, isPlacedBy, placed } from "../rules/content.ts";
 import type { Proof } from "./proof.ts";
 import { secretsIn } from "#kube/client/paths.ts";
-import { keptSecret } from "./excerpt.ts";
+import { keptSecret, type KeptSecret } from "./excerpt.ts";
 
 /** An object to place and follow. */
 export type Placement = Readonly<{
   target: WatchTarget;
   /** The object to apply, with exactly these fields. */
   body: (content: Content, owner: string) => Placed;
-  /** True when the found object has the content. We ignore additions by other clients. */
+  /** True when the kept object has the content. We ignore additions by other clients. */
   has: (object: KubernetesObject, content: Content, owner: string) => boolean;
   /** True if an immutable field differs, so we delete the object and create it again. */
   fixed: (object: KubernetesObject, content: Content) => boolean;
@@ -58,15 +58,11 @@ export function secretAt(
   return {
     target: { collection: secretsIn(where.namespace), name: where.name, keep: keptSecret },
     body: (content, owner) => placed(contentFor(content, owner), owner, where),
-    has: (object, content, owner) =>
-      isPlacedBy(object, owner) && has(object, contentFor(content, owner)),
-    fixed: (object, content) =>
-      typeOf(object) !== contentFor(content, "").type || isImmutable(object),
-    crowded: (object, content) =>
-      Object.keys(dataOf(object)).some((key) => !Object.hasOwn(contentFor(content, "").data, key)),
+    has: (object: Partial<KeptSecret>, content, owner) =>
+      isPlacedBy(object, owner) && object.digest === contentFor(content, owner).digest,
+    fixed: ({ type = "Opaque", immutable }: Partial<KeptSecret>, content) =>
+      type !== contentFor(content, "").type || immutable === true,
+    crowded: ({ keys = [] }: Partial<KeptSecret>, content) =>
+      keys.some((key) => !Object.hasOwn(contentFor(content, "").data, key)),
   };
 }
-
-const isImmutable = ({ immutable }: KubernetesObject & V1Secret): boolean => immutable === true;
-const typeOf = ({ type = "Opaque" }: KubernetesObject & V1Secret): string => type;
-const dataOf = ({ data = {} }: KubernetesObject & V1Secret) => data;

@@ -132,7 +132,7 @@ const types: Readonly<Record<string, readonly string[]>> = {
 };
 
 test("K7: copies a Secret of any type unchanged to each cluster, except a token for a single cluster", async () => {
-  await begin({ rollout: { canary: 0, maxConcurrency: "100%" } });
+  await begin({ rollout: { maxUnavailable: "100%" } });
   const give = async (type: string, keys: readonly string[], annotations = {}) => {
     const its = ["secret", "source-pull-secret", "-n", "kube-system", "--ignore-not-found"];
     await home.cluster.kubectl("delete", ...its);
@@ -346,7 +346,7 @@ const refusedSpecs: readonly (readonly [what: string, spec: object, message: Reg
     { via: "ClusterResourceSet", clusterProfiles: profiles },
     /does not support clusterProfiles/,
   ],
-  ["no concurrency", { rollout: { maxConcurrency: "0%" } }, /percentage from 1%/],
+  ["no concurrency", { rollout: { maxUnavailable: "0%" } }, /percentage from 1%/],
   ["no duration", { removal: { grace: "soon" } }, /duration such as/],
 ];
 
@@ -392,10 +392,8 @@ test("fills in the documented defaults of a spec", async () => {
     target: { namespace: "kube-system", name: "pull-secret" },
     via: "Direct",
     rollout: {
-      canary: 1,
-      maxConcurrency: "10%",
+      maxUnavailable: "10%",
       minSuccessTime: "0s",
-      progressDeadline: "30m",
       maxFailures: "5%",
     },
     managementState: "Managed",

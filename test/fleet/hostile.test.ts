@@ -74,7 +74,7 @@ for (const manner of ["floods", "bloats"] as const)
     const name = `ill-${manner}`;
     await addFake(name, manner);
     await fleet.declareGuest(home, "real", real.kubeconfig, labelled);
-    await home.cluster.apply(fleetSecret({ rollout: { canary: 0, maxConcurrency: "100%" } }));
+    await home.cluster.apply(fleetSecret({ rollout: { maxUnavailable: "100%" } }));
     controller = fleet.startFleet(home, { asDeployed: true });
     await untilFollowed("1");
     const poured = fake.poured;
@@ -121,7 +121,7 @@ test("sends few requests to clusters that answer very slowly, end watches at onc
   for (const manner of manners) await addFake(`ill-${manner}`, manner);
   await fleet.declareGuest(home, "real", real.kubeconfig, labelled);
   // The hostile clusters come first in the order of names, so that the canary is one of them.
-  await home.cluster.apply(fleetSecret({ rollout: { canary: 1, maxConcurrency: 1 } }));
+  await home.cluster.apply(fleetSecret({ rollout: { maxUnavailable: 1 } }));
   controller = fleet.startFleet(home, { asDeployed: true });
   const over = Date.now() + seconds * 1000;
   await untilFollowed("1");

@@ -40,7 +40,7 @@ async function placed(word: string): Promise<void> {
   for (const guest of [a, b]) await untilPlaced(guest, { ".dockerconfigjson": data });
 }
 
-const at = { rollout: { canary: 0, maxConcurrency: "100%" } };
+const at = { rollout: { maxUnavailable: "100%" } };
 const declare = (spec: Parameters<typeof fleetSecret>[0] = {}) =>
   home.cluster.apply(fleetSecret({ ...at, removal: { grace: "0s", deadline: "1h" }, ...spec }));
 const deleteObject = () =>
@@ -111,7 +111,7 @@ for (const [whose, isNew] of [
 ] as const)
   test(`performs an overdue removal in every cluster that answers, one after another, ${whose}`, async () => {
     const removal = { grace: "0s", deadline: "2s" };
-    const oneByOne = { rollout: { canary: 0, maxConcurrency: 1 }, removal };
+    const oneByOne = { rollout: { maxUnavailable: 1 }, removal };
     await declare(oneByOne);
     controller = fleet.startFleet(home);
     await source("1");
@@ -314,7 +314,7 @@ test("reports a cluster as Failed when its admission changes the content, and se
   await selectB(false);
   t.after(() => a.cluster.kubectl("delete", mutating, "empties", "--ignore-not-found"));
   await mutate();
-  await declare({ rollout: { canary: 0, maxConcurrency: 1, maxFailures: 0 } });
+  await declare({ rollout: { maxUnavailable: 1, maxFailures: 0 } });
   await source("1");
   controller = fleet.startFleet(home);
   await untilState(home, "guest-a", "Failed", "GPS440");
@@ -331,7 +331,7 @@ test("reports a cluster as Failed when its admission changes the content, and se
 });
 
 test("delivers a change to the next cluster only after the previous cluster has had it for minSuccessTime", async () => {
-  await declare({ rollout: { canary: 1, minSuccessTime: "5s" } });
+  await declare({ rollout: { minSuccessTime: "5s" } });
   await source("1");
   const since = new Date().toISOString();
   controller = fleet.startFleet(home);

@@ -194,12 +194,9 @@ for (const [what, make, spec, readSecret] of situations)
     await until("it is taken over", isOurs, { seen });
   });
 
-test("by default, has one canary, then changes 10 % of the clusters at a time, and tolerates 5 % of failures and 30 minutes without progress", async () => {
+test("by default, changes 10 % of the clusters at a time, tolerates 5 % of refusals, and is available with 90 % of the reachable clusters", async () => {
   await using fleet = await serve(async () => {}, direct);
   assert.deepEqual(fleet.spec()?.conflicts, "Refuse");
-  const { canary, maxConcurrency, maxFailures, progressDeadline } = fleet.spec()?.rollout ?? {};
-  assert.deepEqual(
-    [canary, maxConcurrency, maxFailures, progressDeadline],
-    [1, "10%", "5%", "30m"],
-  );
+  const { maxUnavailable, maxFailures, minAvailable } = fleet.spec()?.rollout ?? {};
+  assert.deepEqual([maxUnavailable, maxFailures, minAvailable], ["10%", "5%", "90%"]);
 });

@@ -67,6 +67,8 @@ const fleetNames: typeof names = {
   "spec.clusterProfiles.selector.matchExpressions[]": "LabelExpression",
   "spec.target": "FleetSecretTarget",
   "spec.rollout": "FleetRollout",
+  "spec.rollout.canaries": "FleetCanaries",
+  "spec.rollout.canaries.matchExpressions[]": "LabelExpression",
   "spec.removal": "FleetRemoval",
   status: "FleetSecretStatus",
   "status.counts": "FleetCounts",
@@ -78,6 +80,7 @@ const fleetNames: typeof names = {
 
 const syncNames: typeof names = {
   "": "SyncSecret",
+  secretRef: "SyncSecretReference",
   status: "SyncSecretStatus",
   "status.conditions[]": "SyncSecretCondition",
 };

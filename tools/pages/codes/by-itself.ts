@@ -11,7 +11,7 @@ export const general = {
     "Nodes keep what they have. The last accepted entries of each source, and the last accepted policy, stay in force. What fails is tried again in growing pauses. No other node waits for a node with GPS334 to GPS337.",
   kubeconfig: "The kubeconfig is not used, and no connection is made.",
   fleet:
-    "Clusters keep what they have. What fails is tried again in growing pauses. Other clusters wait only for a cluster with GPS451, and during a halt (GPS441).",
+    "Clusters keep what they have. What fails is tried again in growing pauses. Other clusters wait two minutes at most for a cluster with GPS451, and during a halt (GPS441).",
   tenant:
     "The existing copy stays. The program checks the object again when it changes, and tries again in growing pauses.",
 } as const;
@@ -62,14 +62,19 @@ export const ofPrograms: Readonly<Record<string, string>> = {
   GPS448: "The cluster is served as soon as its credential exists.",
   GPS453:
     "The controller counts this as a refusal of the content. [Enough refusals](../extend/fleet.md) halt the rollout.",
-  GPS454: "The cluster counts as Done.",
-  GPS456: "The cluster counts as Failed, and the next cluster is served.",
+  GPS454: "The cluster is not Done. It is served as soon as a GlobalPullSecret lists the Secret.",
+  GPS456: "The next cluster is served. This cluster is Done as soon as it proves the Secret.",
   GPS458: "Cluster API applies the Secret.",
   GPS460: "The cluster is tried again in pauses that grow to 30 s.",
   GPS475:
     "The controller counts this as a refusal of the content. [Enough refusals](../extend/fleet.md) halt the rollout.",
   GPS476: "The controller does not write to the cluster.",
   GPS477: "The renewal is tried again each minute. Existing copies stay.",
+  GPS481: "The copies there stay. Ready is Unknown until the token is accepted.",
+  GPS482: "The object is not served. The others are.",
+  GPS483: "10,000 objects are served.",
+  GPS485: "The copy keeps its content. The Secret is read again within a minute.",
+  GPS484: "The watch pauses, for up to 90 s.",
   GPS480: "The token is renewed once an hour. Existing copies stay.",
 };
 

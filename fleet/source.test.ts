@@ -1,0 +1,66 @@
+/** Checks how the source of a FleetSecret is read. The management cluster is a fake. */
+import assert from "node:assert/strict";
+import { test, type TestContext } from "node:test";
+import { secretsIn } from "#kube/client/paths.ts";
+import { until } from "#test/cluster/await.ts";
+import { FakeApi } from "#test/harness/api/api.ts";
+import { directly } from "#test/harness/api/direct.ts";
+import { refuse } from "#test/harness/api/protocol.ts";
+import { Source } from "./source.ts";
+
+const secrets = secretsIn("kube-system");
+
+/** A source, and the management cluster in which it is. */
+async function sourceOf(
+  t: TestContext,
+  name: string,
+  rights: (verb: string, name: string) => boolean,
+) {
+  const api = new FakeApi();
+  const cluster = directly(api, "global-pull-secret-fleet");
+  for (const existing of ["source-pull-secret", "sealed-secrets-key"])
+    await cluster.create(secrets, {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { name: existing, namespace: "kube-system" },
+      data: { a: "eA==" },
+    });
+  api.refuses = ({ query }, verb) => {
+    const asked = String(query?.["fieldSelector"] ?? "").replace("metadata.name=", "");
+    return rights(verb, asked) ? undefined : refuse(403, "Forbidden", "no");
+  };
+  const source = new Source({
+    home: cluster,
+    namespace: "kube-system",
+    name,
+    hint() {},
+    failed() {},
+  });
+  t.after(() => source.close());
+  return { api, cluster, source };
+}
+
+/** The rights of manifests/fleet: a Role for one name, and a ClusterRole that gets every Secret. */
+const shipped = (verb: string, name: string) =>
+  name === "source-pull-secret" ? ["list", "watch"].includes(verb) : verb === "get";
+
+test("reads a source that the Role names, and follows its changes", async (t) => {
+  const { api, cluster, source } = await sourceOf(t, "source-pull-secret", shipped);
+  const data = () =>
+    typeof source.reading === "object" && "secret" in source.reading
+      ? source.reading.secret?.data
+      : undefined;
+  await until("it is read", () => data()?.["a"] === "eA==", { timeout: 10_000 });
+  api.refuses = () => undefined;
+  const path = `${secrets}/source-pull-secret`;
+  const { metadata } =
+    api.object<{ metadata: { uid: string; resourceVersion: string } }>(path) ?? assert.fail("none");
+  await cluster.patch(path, { metadata: { ...metadata }, data: { a: "bmV3" } });
+  await until("the change is read", () => data()?.["a"] === "bmV3", { timeout: 10_000 });
+});
+
+test("does not read a Secret that no Role names, although the ClusterRole allows to get every Secret", async (t) => {
+  const { api, source } = await sourceOf(t, "sealed-secrets-key", shipped);
+  await until("it is refused", () => source.reading instanceof Error, { timeout: 10_000 });
+  assert.ok(api.asked.every(({ verb }) => verb !== "get"));
+});

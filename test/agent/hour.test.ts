@@ -18,6 +18,7 @@ function ordered(word: string): Node {
 
 for (const [policy, counts] of [
   ["always", { asks: 1, revivals: 0 }],
+  ["some", { asks: 1, revivals: 1 }],
   ["none", { asks: 3, revivals: 1 }],
 ] as const)
   test(`H18: if the kubelet starts only with its old file, tries three times, and leaves the kubelet running with its old file (systemd restarts: ${policy})`, async () => {

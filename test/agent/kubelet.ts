@@ -1,6 +1,7 @@
 /**
  * A simulated kubelet and its systemd unit. The kubelet can need minutes to start, die while it
  * starts, hang, or live without an answer of healthz. systemd restarts it always, twice, or never.
+ * After the second restart its start limit is reached: it starts nothing until the limit is reset.
  * No code of the product.
  */
 import { law } from "./laws.ts";
@@ -24,6 +25,7 @@ export class Kubelet {
   state: State = "alive";
   invocation = 1;
   since = 0;
+  isLimited = false;
   /** Restarts by systemd since the last request. */
   autos = 0;
   /** Requested restarts: those of a change, and those after a rollback. */
@@ -68,6 +70,7 @@ export class Kubelet {
     if (this.#isDeadly) this.deaths += 1;
     const isRestarted = this.policy === "always" || (this.policy === "some" && this.autos < 2);
     this.state = isRestarted ? "auto-restart" : "dead";
+    this.isLimited = this.policy === "some" && !isRestarted;
     this.#autoAt = this.now + autoRestartAfter;
   }
 
@@ -96,6 +99,6 @@ export class Kubelet {
       this.revivals += 1;
       this.#lastRevival = this.now;
     } else this.asks += 1;
-    this.start(false);
+    if (!this.isLimited) this.start(false);
   }
 }

@@ -151,7 +151,7 @@ function systemdOf(node: Host): Systemd {
   return {
     unit: async () => unit(),
     states: async () => [unit()],
-    resetFailed: async () => {},
+    resetFailed: async () => void (node.kubelet.isLimited = false),
     restart: async (_unit, recorded) => {
       await recorded();
       if (node.isWithoutSystemd) return { refused: new NoAnswer("connect ECONNREFUSED") };

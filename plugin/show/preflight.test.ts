@@ -81,7 +81,7 @@ for (const [reported, distribution, unit, restarts, modes] of [
   ),
 ] as const)
   test(`predicts ${distribution} with ${unit} for a node with ${JSON.stringify(reported)}`, () => {
-    const kind = kindOf(node(reported as Reported));
+    const kind = kindOf(node(reported));
     assert.deepEqual(
       [kind.distribution, kind.unit, kind.restarts, kind.modes.length],
       [distribution, unit, restarts, modes],

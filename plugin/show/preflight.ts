@@ -124,10 +124,9 @@ export class Preflighter {
   }
 
   result(): Preflight {
-    const groups = [...this.#groups.values()].map(({ kind, ...counts }) => ({
-      ...kind,
-      ...counts,
-    }));
+    const groups = [...this.#groups.values()].map(({ kind, ...counts }) =>
+      Object.assign({}, kind, counts),
+    );
     const nodes = nodesIn(groups);
     const restarts = nodesIn(groups.filter((group) => group.restarts));
     return {

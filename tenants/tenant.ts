@@ -9,6 +9,7 @@ import { openRemote } from "#runtime/remote-file.ts";
 import { runProgram } from "#runtime/run.ts";
 import { createAlarm, createExcess, createExpiry, createMetrics } from "./metrics.ts";
 import { syncManager } from "./rules/copies.ts";
+import { openOrWait } from "./remote.ts";
 import { serveSide } from "./service.ts";
 import { createRenewal } from "./renewal.ts";
 import { tenantSide } from "./side.ts";
@@ -46,15 +47,18 @@ runProgram({
     flags,
   ),
   open(config, { home, holds, log, meters }) {
-    const management = openRemote({
-      file: config["management-kubeconfig"],
-      flag: "--management-kubeconfig",
-      log,
-      connected: (access) => connect(kubeConfigOf(access), () => {}, timeouts),
-      // If the kubeconfig now names another cluster, we exit, because the stored versions are not
-      // valid there. The kubelet then restarts this program.
-      moved: () => process.exit(1),
-    });
+    // If the kubeconfig now names another cluster, or can be used for the first time, we exit,
+    // because what we have stored is not valid there. The kubelet then restarts this program.
+    const restart = () => process.exit(1);
+    const open = () =>
+      openRemote({
+        file: config["management-kubeconfig"],
+        flag: "--management-kubeconfig",
+        log,
+        connected: (access) => connect(kubeConfigOf(access), () => {}, timeouts),
+        moved: restart,
+      });
+    const management = openOrWait({ open, log, usable: restart });
     const namespace = config["management-namespace"];
     const fencedManagement = fenced(management, holds);
     let warning: string | undefined;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ClusterStatus, FleetSecret, FleetSecretSpec } from "#api/fleet-secret.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { FleetClusters, adoptionRule } from "./clusters.ts";
+import { FleetClusters, adoptionRule, limitedHint } from "./clusters.ts";
 import { contentOf } from "./rules/content.ts";
 import type { RolloutState } from "./rules/order.ts";
 import { sentence } from "./rules/problems.ts";
@@ -96,3 +96,28 @@ for (const [state, reason, rolloutState] of remembered)
       [rolloutState, state, reason],
     );
   });
+
+test("runs the fleet for a cluster that changes all the time twenty times at once, then every five seconds, and never loses its last change", (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  let now = 0;
+  t.mock.method(performance, "now", () => now);
+  let count = 0;
+  const hint = limitedHint(() => (count += 1));
+  const pass = (seconds: number) => {
+    now += seconds * 1000;
+    t.mock.timers.tick(seconds * 1000);
+  };
+  for (let change = 0; change < 100; change += 1) hint();
+  assert.equal(count, 20);
+  pass(5);
+  assert.equal(count, 21);
+  for (let second = 0; second < 60; second += 1) {
+    hint();
+    pass(1);
+  }
+  assert.ok(count <= 34, `${count} runs`);
+  const before = count;
+  hint();
+  pass(20);
+  assert.ok(count > before);
+});

@@ -1,5 +1,6 @@
 /** The clusters of one FleetSecret, each with its connection and its rollout state. */
 import type { ClusterStatus, FleetSecret } from "#api/fleet-secret.ts";
+import { Allowance } from "#kube/allowance.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { type Wanted, FleetCluster } from "./cluster.ts";
 import { readAccess } from "./inventory/inventory.ts";
@@ -77,10 +78,9 @@ export class FleetClusters {
       // We place a ClusterResourceSet beside the Cluster, in the management cluster.
       const beside = spec.via === "ClusterResourceSet";
       const reach = beside ? home : async () => await readAccess(home, name);
-      this.#all.set(
-        name,
-        new FleetCluster({ transport: transportOf(spec, name, this.#version), reach, holds, hint }),
-      );
+      const transport = transportOf(spec, name, this.#version);
+      const limited = limitedHint(hint);
+      this.#all.set(name, new FleetCluster({ transport, reach, holds, hint: limited }));
     }
     const going = new Set(leaving);
     for (const [name, cluster] of this.#all) {
@@ -172,6 +172,29 @@ export function adoptionRule(
     mark === undefined || !older.includes(mark)
       ? spec.conflicts === "Adopt" || (mark !== undefined && younger.includes(mark))
       : false;
+}
+
+/**
+ * How often changes in one cluster run the whole fleet: twenty times at once, as in its own
+ * rollout, and then every five seconds. The last change is never lost.
+ */
+const hints = { perSecond: 0.2, atOnce: 20 };
+
+export function limitedHint(hint: () => void): () => void {
+  const allowance = new Allowance(hints);
+  let isWaiting = false;
+  return () => {
+    if (isWaiting) return;
+    const now = performance.now();
+    const wait = allowance.when(1, now) - now;
+    allowance.take(1, now);
+    if (wait <= 0) return hint();
+    isWaiting = true;
+    setTimeout(() => {
+      isWaiting = false;
+      hint();
+    }, wait).unref();
+  };
 }
 
 function refusalAt(

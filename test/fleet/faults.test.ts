@@ -84,7 +84,7 @@ test("while a cluster answers 500 for its GlobalPullSecret, quotes only status a
   await source("1");
   await untilState(home, "ill", "Waiting", "GPS459");
   await untilPlaced(rights, { ".dockerconfigjson": data("1") }, undefined, name);
-  await untilState(home, "real", "Done", "GPS454");
+  await untilState(home, "real", "Waiting", "GPS454");
   const entry = (await fleet.objectIn(home))?.status?.clusters?.find((each) => each.name === "ill");
   assert.match(
     entry?.reason ?? "",

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { problem } from "#pullsecret/problems/problems.ts";
-import { messageOf, nameOf, registriesOf, type SourceVerdict } from "./verdict.ts";
+import { additionalInput, extraInput, type ExtraInput } from "./input.ts";
+import { messageOf, nameOf, registriesOf, type SourceVerdict, verdictOf } from "./verdict.ts";
 import { Credential } from "#pullsecret/document/auth.ts";
 
 test("names the additional Secret by its name, and every other source by its id", () => {
@@ -38,6 +39,23 @@ test("hides a secret inside an original's key, and merges two keys that differ o
   ]);
   assert.equal(registries.length, 2);
   assert.doesNotMatch(JSON.stringify(registries), /T0KEN|0THER|robot/);
+});
+
+const lookups: readonly (readonly [lookup: ExtraInput["lookup"], reason: string])[] = [
+  [{}, "LeftOut"],
+  ["kept", "Kept"],
+  ["absent", "Missing"],
+  ["forbidden", "Forbidden"],
+  ["unknown", "Unreadable"],
+];
+for (const [lookup, reason] of lookups)
+  test(`reports a source that does not fit as ${reason} if its Secret is ${typeof lookup === "object" ? "there" : lookup}`, () => {
+    const [verdict] = verdictOf(extraInput("team-a", "a/b", lookup), [], true, true);
+    assert.equal(verdict?.reason, reason);
+  });
+
+test("gives an absent source that nobody declared no verdict", () => {
+  assert.deepEqual(verdictOf(additionalInput("absent"), [], false, false), []);
 });
 
 /** How many problems, whether anything is in force, and how the message begins and ends. */

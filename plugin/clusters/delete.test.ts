@@ -80,6 +80,7 @@ test("keeps an object that another client created, and deletes the other objects
     deletions.map(({ state }) => state),
     ["deleted", "kept", "deleted"],
   );
+  assert.match(deletions[1]?.why ?? "", /not applied by this command/);
   assert.ok(objects.has(secret));
 });
 

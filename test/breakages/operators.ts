@@ -19,6 +19,8 @@ const logs = /(?:^|[.#])log(?:ger)?(?:\.\w+)?$/;
 
 export function breakagesOf(file: string, source: string): readonly Breakage[] {
   const ignored: Range[] = [];
+  /** The linter refuses a statement that leaves a promise alone. */
+  const statements = new Set<Range>();
   const edits: (Range & { text: string })[] = [];
   const textOf = ({ start, end }: Range) => source.slice(start, end);
   const replace = (range: Range, text: string) => {
@@ -52,7 +54,9 @@ export function breakagesOf(file: string, source: string): readonly Breakage[] {
       if (start < right.start) swap({ start, end: start + operator.length });
     },
     MemberExpression: ({ property }) => swap(property),
-    AwaitExpression: (node) => replace(node, textOf(node.argument)),
+    AwaitExpression(node) {
+      if (!statements.has(node)) replace(node, textOf(node.argument));
+    },
     Literal(node) {
       swap(node);
       // A longer time or a larger limit is another choice, and seldom a mistake.
@@ -62,7 +66,10 @@ export function breakagesOf(file: string, source: string): readonly Breakage[] {
     ObjectExpression({ properties }) {
       for (const property of properties) replace(property, "...{}");
     },
-    ExpressionStatement: ({ expression }) => replace(expression, "undefined"),
+    ExpressionStatement({ expression }) {
+      statements.add(expression);
+      replace(expression, "undefined");
+    },
   }).visit(parseSync(file, source).program);
   return edits
     .filter(({ start, end }) => !ignored.some((range) => range.start <= start && end <= range.end))

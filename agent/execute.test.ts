@@ -31,7 +31,7 @@ function place(t: TestContext) {
     return { result: "done" };
   };
   const effects: Effects = {
-    config: { kubeletDirectory: directory },
+    config: { kubeletDirectory: directory, hostsDirectory: join(directory, "certs.d") },
     systemd: { restart, resetFailed: () => Promise.resolve(void asked.push("reset")) },
     history,
     lock: { release: () => asked.push("release") },

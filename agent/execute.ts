@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { nodeFiles } from "#contract/names.ts";
 import type { Config } from "./facts/config.ts";
 import { writeAnswer } from "./delivery/provider/provider.ts";
+import { writeHosts } from "./delivery/runtime/directory.ts";
+import type { HostsChange } from "./delivery/runtime/plan.ts";
 import { removeFolder, makeFolder } from "./journal/folder.ts";
 import type { Journal } from "./journal/journal.ts";
 import type { Lock } from "./report/lock.ts";
@@ -15,7 +17,7 @@ import { SystemdError, isDefinite, RestartRefused } from "./systemd/connection.t
 import type { Systemd } from "./systemd/systemd.ts";
 
 export type Effects = Readonly<{
-  config: Pick<Config, "kubeletDirectory">;
+  config: Pick<Config, "kubeletDirectory" | "hostsDirectory">;
   systemd: Pick<Systemd, "restart" | "resetFailed">;
   history: History;
   lock: Pick<Lock, "release">;
@@ -36,6 +38,7 @@ export async function act(step: Step, effects: Effects): Promise<string | undefi
       return undefined;
     case "commit":
       if (step.answer !== undefined) await answer(step.answer, effects);
+      if (step.hosts !== undefined) await hosts(step.hosts, effects);
       await counted(history, () =>
         commit(join(config.kubeletDirectory, nodeFiles.config), folder, step.commit),
       );
@@ -43,6 +46,9 @@ export async function act(step: Step, effects: Effects): Promise<string | undefi
       return undefined;
     case "answer":
       await answer(step.answer, effects);
+      return undefined;
+    case "hosts":
+      await hosts(step.hosts, effects);
       return undefined;
     case "restart":
       return await restart(step, folder, effects);
@@ -81,6 +87,10 @@ async function answer({ bytes, expected }: Answered, effects: Effects): Promise<
     await makeFolder(join(kubeletDirectory, nodeFiles.folder));
     await writeAnswer(kubeletDirectory, bytes, expected);
   });
+}
+
+async function hosts(changes: readonly HostsChange[], effects: Effects): Promise<void> {
+  await counted(effects.history, () => writeHosts(effects.config.hostsDirectory, changes));
 }
 
 async function restart(

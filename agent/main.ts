@@ -7,6 +7,7 @@ import { act, counted } from "./execute.ts";
 import { type Config, modeOf, parseConfig, usage } from "./facts/config.ts";
 import { keepMemoryOutOfCores } from "#runtime/cores.ts";
 import { providerNames } from "./delivery/provider/provider.ts";
+import { clearStaging } from "./delivery/runtime/directory.ts";
 import { describe } from "./files/errno.ts";
 import { askHealthz } from "./observe/kubelet.ts";
 import { whyElsewhere } from "./observe/identity.ts";
@@ -80,8 +81,9 @@ async function serve(config: Config): Promise<number> {
       [
         ...(api.seen().secret === "unknown" ? [config.secretDirectory] : []),
         ...new Set(files.map(dirname)),
+        ...(config.containerdPath === undefined ? [] : [config.hostsDirectory]),
       ],
-      (path) => targets.has(path),
+      (path) => targets.has(path) || path.startsWith(`${config.hostsDirectory}/`),
       () => loop.hint(),
       (why) => log({ code: codes.unwatched }, formatLine(codes.unwatched, why)),
     ).catch((error: unknown) =>
@@ -94,8 +96,10 @@ async function serve(config: Config): Promise<number> {
   const acquire = async () => {
     const alone = await lock.acquire();
     // Only under the lock, because another agent might be about to rename its staged file.
-    if (lock.held && isUnsettled)
+    if (lock.held && isUnsettled) {
       await settleStore(join(config.kubeletDirectory, nodeFiles.config), folder);
+      if (config.containerdPath !== undefined) clearStaging(config.hostsDirectory);
+    }
     isUnsettled &&= !lock.held;
     return alone;
   };

@@ -127,17 +127,18 @@ export class Observer {
       file,
       unchangedFor: this.#stopwatch.unchangedFor(identityOf(file)),
       installed: await this.#readings.installed(),
+      runtime: this.#readings.runtime(),
       kubelet: undefined,
       writeIn: history.writeIn(),
       blocked: history.blocked(),
     };
   }
 
-  /** `restart`: the policy for this unit. A provider's answer needs no restart. */
+  /** `restart`: the policy for this unit. Only config.json can need a restart. */
   #configFor(unit: string | undefined): Facts["config"] {
     const { config } = this.#inputs;
-    const restart = this.#scope === undefined ? policyFor(config, unit) : "Never";
-    return { ...config, restart, scope: this.#scope };
+    const restart = config.delivery === "ConfigFile" ? policyFor(config, unit) : "Never";
+    return { ...config, restart, scope: this.#scope, isRuntime: config.delivery === "Runtime" };
   }
 
   async #askKubelet(facts: Facts): Promise<Facts> {

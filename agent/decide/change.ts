@@ -7,7 +7,7 @@ import { overlay } from "../delivery/config-json/overlay.ts";
 import { only } from "../delivery/contents.ts";
 import type { NodeFile } from "../delivery/config-json/config-json.ts";
 import type { Published } from "../delivery/mount.ts";
-import { placed, unservable } from "../delivery/provider/places.ts";
+import { unservable } from "../delivery/provider/places.ts";
 import type { Facts } from "../facts/facts.ts";
 import { isRunning, unitMissing, unitOf } from "../facts/kubelet-state.ts";
 import { activeOrder, failureKey } from "../facts/order.ts";
@@ -25,11 +25,12 @@ import {
 } from "../facts/step.ts";
 import { type Content, type Journal, never, resting, type Resting } from "../journal/journal.ts";
 import {
-  answerBefore,
+  besideBefore,
   bytesToKeep,
   excessOf,
   isRight,
   isSameForKubelet,
+  placed,
   writtenFor,
 } from "./file.ts";
 
@@ -40,17 +41,17 @@ type Found = Extract<NodeFile, { kind: "file" }>;
  * if nothing is restarted, the change ends with the commit.
  */
 export function change(facts: Facts, journal: Resting, found: Found, published: Published): Answer {
-  const { contents, config, installed } = facts;
+  const { contents, config } = facts;
   const newest = contents.kind === "contents" ? contents.newest : published;
   const unfit = preflight(facts) ?? unservableStep(facts, published);
   if (unfit !== undefined) return unfit;
   const { isRelease: _isRelease, ...asked } = only(published, newest);
-  const content: Content = placed(withoutKind(asked), installed, config.scope);
+  const content: Content = placed(facts, withoutKind(asked), true);
   const file = overlay(journal.theirs, content);
   const much = excessOf(file);
   if (much !== undefined) return refuse(codes.unsafe, soon, `it would have ${much}`);
   const former = facts.journal.kind === "journal" ? journal : undefined;
-  // The file is right already, so only the journal and perhaps the provider's answer change.
+  // The file is right already, so only the journal, and perhaps what is beside the file, change.
   if (isRight(found.file, file, content))
     return record(codes.toBeWritten, { ...resting(journal, ""), content }, former);
   const written = writtenFor(facts, found.file, file, { ...journal, content });
@@ -60,7 +61,7 @@ export function change(facts: Facts, journal: Resting, found: Found, published: 
   return atOnce({
     action: "commit",
     code: codes.toBeWritten,
-    ...answerBefore(facts, content),
+    ...besideBefore(facts, content),
     commit: {
       journal: begun,
       former,
@@ -104,10 +105,10 @@ function unservableStep({ installed, config }: Facts, content: Content): Step | 
  * stopped it. We must not start such a unit.
  */
 export function preflight(facts: Facts): Answer | undefined {
-  const { elsewhere, config, installed, kubelet } = facts;
+  const { elsewhere, config, kubelet } = facts;
   if (elsewhere !== undefined) return refuse(codes.elsewhere, resync, elsewhere);
-  if (config.scope !== undefined && installed.unfit !== undefined)
-    return refuse(codes.providerUnfit, soon, installed.unfit);
+  const unprepared = whyUnprepared(facts);
+  if (unprepared !== undefined) return unprepared;
   if (config.restart === "Never") return undefined;
   if (kubelet === undefined) return ask;
   const missing = unitMissing(kubelet.unit);
@@ -122,6 +123,15 @@ export function preflight(facts: Facts): Answer | undefined {
       `${unit.name} sets RefuseManualStart or RefuseManualStop`,
     );
   return unwell(facts);
+}
+
+/** Refuses a node on which nothing would use what the agent writes beside config.json. */
+export function whyUnprepared({ config, installed, runtime }: Facts): Step | undefined {
+  if (config.scope !== undefined && installed.unfit !== undefined)
+    return refuse(codes.providerUnfit, soon, installed.unfit);
+  if (config.isRuntime && runtime?.unfit !== undefined)
+    return refuse(codes.runtimeUnfit, soon, runtime.unfit);
+  return undefined;
 }
 
 /**

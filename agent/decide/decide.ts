@@ -4,11 +4,12 @@
  *
  * The order of the rules: what a node without a journal does; then the file, in every phase: what
  * other programs did is kept, what leaves leaves at once, and a drift is repaired; then the
- * credential provider's answer; then the table of phases.ts. While the disk cannot be written,
+ * credential provider's answer and containerd's hosts.toml; then the table of phases.ts. While the disk cannot be written,
  * nothing of this is done, but a dead kubelet is started.
  */
 import { overlay } from "../delivery/config-json/overlay.ts";
 import { answerFor } from "../delivery/provider/places.ts";
+import { changesFor } from "../delivery/runtime/plan.ts";
 import type { Facts } from "../facts/facts.ts";
 import { stateOf } from "../facts/kubelet-state.ts";
 import { type Journal, resting } from "../journal/journal.ts";
@@ -51,11 +52,11 @@ function unhindered(facts: Facts): Answer {
   const { journal } = reading;
   if (facts.vanished) return record(codes.journalVanished, journal, journal);
   const otherwise = whyNotFile(facts, journal);
-  // A credential that leaves still leaves the provider's answer.
+  // A credential that leaves still leaves the other places.
   if (otherwise !== undefined)
-    return answerStep(facts, leaving(facts, journal)) ?? startDead(facts, journal, otherwise);
+    return besideStep(facts, leaving(facts, journal)) ?? startDead(facts, journal, otherwise);
   const next = nextJournal(facts, journal);
-  const step = fileStep(facts, journal, next) ?? answerStep(facts, next);
+  const step = fileStep(facts, journal, next) ?? besideStep(facts, next);
   if (step !== undefined) return step.action === "wait" ? startDead(facts, journal, step) : step;
   if (facts.config.restart === "Never" && next.phase !== "resting") {
     const failed = next.phase === "reviving" ? next.failed : "";
@@ -93,12 +94,14 @@ function beginsOrder({ journal: reading }: Facts, step: Step): boolean {
   return next !== undefined && next.phase !== "reviving" && next.content.revision !== present;
 }
 
-/** Writes the provider's answer, if it is not what it must be. */
-function answerStep(facts: Facts, journal: Journal): Step | undefined {
-  const { installed, config } = facts;
-  const isRead = journal.phase === "resting" && hasRead(facts, journal);
-  const bytes = answerFor(journal.content, installed, config.scope, isRead);
-  if (bytes === undefined) return undefined;
-  const answer = { bytes, expected: installed.identity };
-  return atOnce({ action: "answer", code: codes.toBeWritten, answer });
+/** Writes the provider's answer or containerd's files, if they are not what they must be. */
+function besideStep(facts: Facts, { phase, content, written }: Journal): Step | undefined {
+  const { installed, config, runtime } = facts;
+  const isRead = phase === "resting" && hasRead(facts, { written });
+  const bytes = answerFor(content, installed, config.scope, isRead);
+  const code = codes.toBeWritten;
+  if (bytes !== undefined)
+    return atOnce({ action: "answer", code, answer: { bytes, expected: installed.identity } });
+  const hosts = changesFor(content, runtime, config.isRuntime, isRead);
+  return hosts.length === 0 ? undefined : atOnce({ action: "hosts", code, hosts });
 }

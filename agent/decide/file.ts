@@ -19,9 +19,10 @@ import {
 import { documentIn, isSameFile, learn, overlay } from "../delivery/config-json/overlay.ts";
 import type { NodeFile } from "../delivery/config-json/config-json.ts";
 import { type Contents, only } from "../delivery/contents.ts";
-import { answerFor, placed } from "../delivery/provider/places.ts";
+import { answerFor, placed as placedByProvider } from "../delivery/provider/places.ts";
+import { canServe, changesFor, isMoved, placedAt } from "../delivery/runtime/plan.ts";
 import type { Facts } from "../facts/facts.ts";
-import { type Answered, atOnce, codes, record, soon, type Step, wait } from "../facts/step.ts";
+import { atOnce, type Beside, codes, record, soon, type Step, wait } from "../facts/step.ts";
 import {
   type Content,
   type File,
@@ -46,14 +47,25 @@ export function isSettled({ file, unchangedFor }: Facts, base: File): boolean {
 
 /** The journal as it should be: with what other programs did, without what leaves. */
 export function nextJournal(facts: Facts, journal: Journal): Journal {
-  const { file, installed, config } = facts;
+  const { file } = facts;
   if (file.kind !== "file") return journal;
   const isOurs = ownership(facts.contents, journal.content);
   const theirs = learn(journal.theirs, journal.content, file.file, isOurs);
   const next = leaving(facts, journal);
-  const content = placed(next.content, installed, config.scope);
+  const content = placed(facts, next.content);
   if (theirs === journal.theirs && content === journal.content && next === journal) return journal;
   return { ...next, theirs, content };
+}
+
+/** The content, with the place of each entry in the present mode. `isNew`: the node takes it now. */
+export function placed<C extends Content>(
+  { installed, runtime, config }: Facts,
+  content: C,
+  isNew = false,
+): C {
+  if (canServe(runtime, config.isRuntime) && (isNew || isMoved(content)))
+    return placedAt(content, runtime);
+  return placedByProvider(content, installed, config.scope);
 }
 
 /** Takes out the keys that the newest content no longer has. A changed value is not a removal. */
@@ -130,7 +142,7 @@ export function fileStep(facts: Facts, journal: Journal, next: Journal): Step | 
     action: "commit",
     code: kept === undefined ? code : codes.unreadableKept,
     ...(kept !== undefined && { detail: where }),
-    ...answerBefore(facts, next.content),
+    ...besideBefore(facts, next.content),
     commit: {
       journal: written,
       former: journal,
@@ -160,13 +172,14 @@ function isOnlyLearned(facts: Facts, journal: Journal, next: Journal): boolean {
 }
 
 /**
- * The provider's answer to write before config.json, so that the kubelet always finds an entry that
- * moves in at least one of the two. Without the provider, nothing moves into the answer.
+ * What to write before config.json, so that an entry that moves is always in at least one of the
+ * places. Without the provider and mode Runtime, nothing moves out of config.json.
  */
-export function answerBefore(
-  { installed, config }: Facts,
-  content: Content,
-): Readonly<{ answer?: Answered }> {
+export function besideBefore({ installed, runtime, config }: Facts, content: Content): Beside {
+  if (canServe(runtime, config.isRuntime)) {
+    const hosts = changesFor(content, runtime, config.isRuntime, false);
+    return hosts.length === 0 ? {} : { hosts };
+  }
   if (config.scope === undefined || installed.unfit !== undefined) return {};
   const bytes = answerFor(content, installed, config.scope, false);
   return bytes === undefined ? {} : { answer: { bytes, expected: installed.identity } };
@@ -187,7 +200,7 @@ export function excessOf(file: File): string | undefined {
 
 /**
  * The last write that the kubelet has to read: this one, if it adds or changes an entry that only
- * config.json has.
+ * config.json has, or takes out one that hosts.toml has. containerd prefers what the kubelet sends.
  */
 export function writtenFor(
   { time }: Pick<Facts, "time">,
@@ -202,7 +215,11 @@ export function writtenFor(
   const puts = [...must.auths].some(
     ([key, value]) => !answered.has(key) && !isSameValue(is.auths.get(key), value),
   );
-  return puts ? time : written;
+  const moved = new Set(
+    content.entries.flatMap(({ key, place }) => (place === "hosts" ? [imagesOf(key)] : [])),
+  );
+  const takes = [...is.auths.keys()].some((key) => moved.has(imagesOf(key)) && !must.auths.has(key));
+  return puts || takes ? time : written;
 }
 
 /** Whether the kubelet takes the same credentials from both files. */

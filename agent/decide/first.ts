@@ -3,6 +3,7 @@ import { imagesOf } from "#pullsecret/registry/key.ts";
 import { type NodeDocument, writeDocument } from "../delivery/config-json/document.ts";
 import { documentIn, learn } from "../delivery/config-json/overlay.ts";
 import { answered, emptyAnswer } from "../delivery/provider/places.ts";
+import { changesFor, entriesIn } from "../delivery/runtime/plan.ts";
 import type { Facts } from "../facts/facts.ts";
 import { contentFor } from "../facts/order.ts";
 import {
@@ -67,7 +68,8 @@ function putBack(theirs: File, expected: string): Step {
 }
 
 /**
- * A journal for what is ours in config.json and in the provider's answer; undefined if nothing is.
+ * A journal for what is ours in config.json, the provider's answer, and containerd's files;
+ * undefined if nothing is.
  */
 function leftBehind(facts: Facts, file: File): Resting | undefined {
   const isOurs = ownership(facts.contents);
@@ -81,10 +83,13 @@ function leftBehind(facts: Facts, file: File): Resting | undefined {
     place: "file",
   }));
   const isServing = facts.config.scope !== undefined && !isReleased(facts.contents);
-  const inAnswer = isServing ? answered(facts.installed) : [];
+  const beside = [
+    ...(isServing ? answered(facts.installed) : []),
+    ...(isReleased(facts.contents) ? [] : entriesIn(facts.runtime)),
+  ];
   const entries = [
     ...found,
-    ...inAnswer.filter(({ key }) => !found.some((entry) => entry.key === key)),
+    ...beside.filter(({ key }) => !found.some((entry) => entry.key === key)),
   ];
   if (entries.length === 0) return undefined;
   const others = new Map(auths.filter(([key, value]) => !isOurs(key, value)));
@@ -112,7 +117,8 @@ function placesOf(
   const theirs = new Set(Array.from(others.keys(), imagesOf));
   return entries.map((entry) => {
     const images = imagesOf(entry.key);
-    return ours.has(images) ? entry : { ...entry, place: theirs.has(images) ? "beside" : "answer" };
+    if (ours.has(images) || entry.place === "hosts") return entry;
+    return { ...entry, place: theirs.has(images) ? "beside" : "answer" };
   });
 }
 
@@ -135,10 +141,14 @@ function withdrawn(facts: Facts): Step {
   return { action: "nothing", code: codes.withdrawn, result: "Removed", again: resync };
 }
 
-/** Empties the provider's answer; undefined if it has no credential. */
-function emptied({ installed }: Facts): Step | undefined {
+/** Empties the provider's answer and containerd's files; undefined if they have nothing of ours. */
+function emptied({ installed, runtime, config }: Facts): Step | undefined {
   const { answer, identity } = installed;
-  if (answer === undefined || answer.equals(emptyAnswer)) return undefined;
-  const empty = { bytes: emptyAnswer, expected: identity };
-  return atOnce({ action: "answer", code: codes.toBeWritten, answer: empty });
+  const code = codes.toBeWritten;
+  if (answer !== undefined && !answer.equals(emptyAnswer)) {
+    const empty = { bytes: emptyAnswer, expected: identity };
+    return atOnce({ action: "answer", code, answer: empty });
+  }
+  const hosts = changesFor(noContent, runtime, config.isRuntime, true);
+  return hosts.length === 0 ? undefined : atOnce({ action: "hosts", code, hosts });
 }

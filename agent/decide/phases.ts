@@ -38,7 +38,8 @@ import {
   type Restarting,
   type Reviving,
 } from "../journal/journal.ts";
-import { change, whyNoContent } from "./change.ts";
+import { unremovable, unservedIn } from "../delivery/runtime/plan.ts";
+import { change, whyNoContent, whyUnprepared } from "./change.ts";
 import { excessOf, isReleased } from "./file.ts";
 
 type Rule<J extends Journal> = (facts: Facts, journal: J, reason: string) => Answer;
@@ -78,11 +79,13 @@ export function byTable(facts: Facts, journal: Journal): Answer {
 // Resting
 
 function rested(facts: Facts, journal: Resting): Answer {
-  const { contents, order, installed } = facts;
-  if (isReleased(contents))
-    return installed.unseen === undefined
+  const { contents, order, installed, runtime } = facts;
+  if (isReleased(contents)) {
+    const stays = installed.unseen ?? unremovable(runtime);
+    return stays === undefined
       ? atOnce({ action: "leave", code: codes.withdrawn })
-      : wait(codes.unsafe, soon, installed.unseen);
+      : wait(codes.unsafe, soon, stays);
+  }
   const asked = activeOrder(order);
   if (asked !== undefined && belongsTo(journal.content, asked)) return inForce(facts, journal);
   if (asked !== undefined && journal.failed === keyOf(asked)) return failed(asked.revision);
@@ -108,7 +111,7 @@ function failed(revision: number): Step {
 }
 
 function inForce(facts: Facts, journal: Resting): Answer {
-  const { installed, config, elsewhere } = facts;
+  const { elsewhere } = facts;
   const { content } = journal;
   if (content.revision === 0) return { action: "nothing", code: codes.fit, again: resync };
   if (!hasRead(facts, journal)) {
@@ -121,11 +124,9 @@ function inForce(facts: Facts, journal: Resting): Answer {
     return record(codes.inForce, { ...journal, written: never }, journal);
   // A kubelet that was moved to another directory does not read our file any more.
   if (elsewhere !== undefined) return refuse(codes.elsewhere, resync, elsewhere);
-  if (config.scope !== undefined && installed.unfit !== undefined)
-    return refuse(codes.providerUnfit, soon, installed.unfit);
-  const document = documentIn(overlay(journal.theirs, content));
-  const isAsked = config.scope === undefined || installed.asked;
-  const note = isAsked ? document && rivalsIn(document, content) : notAsked;
+  const unprepared = whyUnprepared(facts);
+  if (unprepared !== undefined) return unprepared;
+  const note = noteOn(facts, journal);
   return {
     action: "nothing",
     code: codes.inForce,
@@ -133,6 +134,15 @@ function inForce(facts: Facts, journal: Resting): Answer {
     again: resync,
     ...(note !== undefined && { detail: note }),
   };
+}
+
+/** What an administrator should know about content that is in force. */
+function noteOn({ installed, runtime, config }: Facts, journal: Resting): string | undefined {
+  if (config.scope !== undefined && !installed.asked) return notAsked;
+  const { theirs, content } = journal;
+  const document = documentIn(overlay(theirs, content));
+  const unserved = config.isRuntime && runtime ? unservedIn(content, runtime) : undefined;
+  return unserved ?? (document && rivalsIn(document, content));
 }
 
 const notAsked = "the kubelet has not run its credential provider since the node booted";
@@ -144,7 +154,7 @@ const longestWait = 10_000;
  * time for a reread is over, or the node has rebooted. Another program might have started the
  * kubelet during the write.
  */
-export function hasRead(facts: Facts, { written }: Journal): boolean {
+export function hasRead(facts: Facts, { written }: Pick<Journal, "written">): boolean {
   return rereadIn(facts, written) <= 0;
 }
 

@@ -95,6 +95,20 @@ const flags = {
     standard: mountPaths.systemd,
     what: "where systemd's socket directory is mounted",
   },
+  "containerd-path": {
+    read: text,
+    what: "the node's directory with containerd's configuration; without it, its hosts.toml files are not ours",
+  },
+  "containerd-directory": {
+    read: directory,
+    standard: mountPaths.containerd,
+    what: "where that directory is mounted",
+  },
+  "hosts-directory": {
+    read: directory,
+    standard: mountPaths.hosts,
+    what: "where its folder certs.d is mounted",
+  },
   "credentials-directory": {
     read: directory,
     standard: mountPaths.credentials,
@@ -130,7 +144,7 @@ export function modeOf({
   restart,
   scope,
 }: Pick<Config, "delivery" | "restart" | "scope">): PublishedMode {
-  if (delivery === "CredentialProvider") return publishedMode({ mode: delivery, scope });
+  if (delivery !== "ConfigFile") return publishedMode({ mode: delivery, scope });
   return restart === "Always" ? "Restart" : "Reread";
 }
 
@@ -149,6 +163,9 @@ function toConfig(settings: TableValues<typeof flags>) {
     secretDirectory: settings["secret-directory"],
     kubeletDirectory: settings["kubelet-directory"],
     systemdDirectory: settings["systemd-directory"],
+    containerdPath: settings["containerd-path"],
+    containerdDirectory: settings["containerd-directory"],
+    hostsDirectory: settings["hosts-directory"],
     credentialsDirectory: settings["credentials-directory"],
     mountinfo: settings.mountinfo,
     apiHost: settings[agentEnvironment.host],

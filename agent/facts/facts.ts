@@ -6,6 +6,7 @@ import type { BootTime, Content, Journal, JournalReading } from "../journal/jour
 import type { Contents } from "../delivery/contents.ts";
 import type { NodeFile } from "../delivery/config-json/config-json.ts";
 import type { Installed } from "../delivery/provider/places.ts";
+import type { Runtime } from "../delivery/runtime/plan.ts";
 import type { Unit } from "../systemd/unit.ts";
 
 /**
@@ -43,10 +44,11 @@ type KubeletFact = Readonly<{
 export type Facts = Readonly<{
   /**
    * `restart`: the policy that the flags set for this node's unit, if the unit is known. `scope`:
-   * the pods that the credential provider serves; undefined in other modes.
+   * the pods that the credential provider serves; undefined in other modes. `isRuntime`: the mode is
+   * Runtime.
    */
   config: Pick<Config, "restart" | "probation" | "healthzPort" | "healthzAddress"> &
-    Readonly<{ scope: ProviderScope | undefined }>;
+    Readonly<{ scope: ProviderScope | undefined; isRuntime: boolean }>;
   /** It can change at any time. */
   order: OrderReading;
   /** Time since boot. Never jumps. */
@@ -69,6 +71,8 @@ export type Facts = Readonly<{
   /** For how many milliseconds this process has seen the same bytes of config.json. */
   unchangedFor: number;
   installed: Installed;
+  /** containerd's hosts.toml files; undefined if they are not mounted. */
+  runtime: Runtime | undefined;
   kubelet: KubeletFact | undefined;
   /**
    * Milliseconds until the agent may write config.json, or record its changes, if another program

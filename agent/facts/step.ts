@@ -2,6 +2,7 @@
 import type { Result } from "#contract/order.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { Commit } from "../journal/store.ts";
+import type { HostsChange } from "../delivery/runtime/plan.ts";
 import type { FileIdentity } from "../files/atomic-write.ts";
 import { catalogue, type AgentCode } from "#contract/agent-codes.ts";
 import type { Catalogue } from "#contract/catalogue.ts";
@@ -20,10 +21,12 @@ export type Step = StepReason &
   /** `result`: what the agent reports. `Refused` is about the order, if there is an order. */
   (
     | Readonly<{ action: "wait" | "nothing"; result?: Result }>
-    /** Replaces the journal and config.json together. `answer`: written before them. */
-    | Readonly<{ action: "commit"; commit: Commit; answer?: Answered }>
+    /** Replaces the journal and config.json together. `answer`, `hosts`: written before them. */
+    | Readonly<{ action: "commit"; commit: Commit } & Beside>
     /** Writes only the provider's answer. */
     | Readonly<{ action: "answer"; answer: Answered }>
+    /** Writes only containerd's hosts.toml files. */
+    | Readonly<{ action: "hosts"; hosts: readonly HostsChange[] }>
     /**
      * Writes the journal, if it differs from `former`, then calls RestartUnit. If the journal
      * cannot be written, the unit is restarted nevertheless, because the kubelet is down.
@@ -47,6 +50,9 @@ export type Step = StepReason &
 
 /** The bytes of the provider's answer, and the answer as it was found. */
 export type Answered = Readonly<{ bytes: Buffer; expected: FileIdentity }>;
+
+/** What is written beside config.json. */
+export type Beside = Readonly<{ answer?: Answered; hosts?: readonly HostsChange[] }>;
 
 /** A step, or a request for the facts about the kubelet. */
 export type Answer = Step | Ask;

@@ -19,7 +19,8 @@ export async function watchDirectories(
 ): Promise<void> {
   const { watch } = await import("chokidar");
   const watcher = watch([...directories], {
-    depth: 0,
+    // The files in the directories of registries are one level below.
+    depth: 1,
     ignoreInitial: true,
     followSymlinks: false,
     ignored: (path) => !directories.includes(path) && !relevant(path),

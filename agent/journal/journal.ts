@@ -11,9 +11,10 @@ export type File = Readonly<{ absent: true }> | Readonly<{ bytes: Buffer; mode: 
 /**
  * Where the kubelet finds an entry. file: in config.json · both: in config.json and in the
  * credential provider's answer · answer: in the answer, and config.json has no entry for these
- * images · beside: in the answer, and config.json keeps other programs' entries.
+ * images · beside: in the answer, and config.json keeps other programs' entries · hosts: in
+ * containerd's hosts.toml, and config.json has no entry for these images.
  */
-export const places = ["file", "both", "answer", "beside"] as const;
+export const places = ["file", "both", "answer", "beside", "hosts"] as const;
 export type Place = (typeof places)[number];
 
 /** `raw`: the entry of `auths` as JSON. `original`: it comes from the original pull secret. */

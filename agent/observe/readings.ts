@@ -21,9 +21,11 @@ import { type NodeFile, readConfigFile } from "../delivery/config-json/config-js
 import type { Installed } from "../delivery/provider/places.ts";
 import { providerNames, readInstalled } from "../delivery/provider/provider.ts";
 import { identify } from "../files/atomic-write.ts";
+import { readRuntime, type RuntimePlace } from "../delivery/runtime/directory.ts";
+import type { Runtime } from "../delivery/runtime/plan.ts";
 import { readStore } from "../journal/store.ts";
 
-type Known = Pick<Config, "secretDirectory" | "kubeletDirectory">;
+type Known = Pick<Config, "secretDirectory" | "kubeletDirectory"> & RuntimePlace;
 type Sources = Readonly<{
   config: Known;
   /** The pods that the credential provider serves; undefined in other modes. */
@@ -91,6 +93,11 @@ export class Readings {
     return this.#installed.read(identityOf(...paths), () =>
       readInstalled(directory, this.#scope, this.#booted()),
     );
+  }
+
+  /** containerd's files. They are small and few, so they are read each time. */
+  runtime(): Runtime | undefined {
+    return readRuntime(this.#config);
   }
 
   /** Frees the memory. */

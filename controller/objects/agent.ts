@@ -39,8 +39,9 @@ export function nodesOf({ pod }: Pick<Agent, "pod">): string {
   return [`${linux.label}=${linux.value}`, pod.nodes.text].filter(Boolean).join(",");
 }
 
-/** The agents' flags for mode CredentialProvider. The other modes need none of these flags. */
-export function providerFlags(delivery: DeliveryPolicy): Readonly<Record<string, string>> {
+/** The agents' flags of the modes that do not use config.json alone. */
+export function deliveryFlags(delivery: DeliveryPolicy): Readonly<Record<string, string>> {
+  if (delivery.mode === "Runtime") return { delivery: delivery.mode };
   if (delivery.mode !== "CredentialProvider") return {};
   const { mode, scope } = delivery;
   return { delivery: mode, scope };

@@ -8,7 +8,7 @@ import type {
 } from "@kubernetes/client-node";
 import * as names from "#contract/names.ts";
 import { restartOf } from "#controller/policy/policy.ts";
-import { resourcesOf, type Agent, providerFlags } from "./agent.ts";
+import { resourcesOf, type Agent, deliveryFlags } from "./agent.ts";
 
 /**
  * Node.js flags. The first two keep V8's heap small. A 1 MiB Secret needs 12 MiB of heap, and 26
@@ -27,6 +27,8 @@ const nodeFlags = [
   `--allow-fs-read=${names.mountPaths.secret}/*`,
   `--allow-fs-read=${names.mountPaths.kubelet}/*`,
   `--allow-fs-read=${names.mountPaths.systemd}/private`,
+  `--allow-fs-read=${names.mountPaths.containerd}/*`,
+  `--allow-fs-read=${names.mountPaths.hosts}/*`,
   `--allow-fs-read=${names.mountPaths.credentials}/*`,
   // `boot_id` identifies the boot. `mountinfo` shows whose directory is mounted, and its covers.
   "--allow-fs-read=/proc/sys/kernel/random/boot_id",
@@ -40,6 +42,8 @@ const nodeFlags = [
   `--allow-fs-write=${names.mountPaths.kubelet}/${names.nodeFiles.folder}/*`,
   // The agent empties its credential provider's answer after a switch to another mode.
   `--allow-fs-write=${names.mountPaths.kubelet}/${names.providerFiles.answer}`,
+  // In mode Runtime, and until another mode has removed our lines.
+  `--allow-fs-write=${names.mountPaths.hosts}/*`,
   // The agent writes this file so that core dumps do not contain its memory.
   "--allow-fs-write=/proc/self/coredump_filter",
 ];
@@ -74,7 +78,8 @@ export function container(agent: Agent): V1Container {
       unit: agent.kubeletUnit,
       restart: restartOf(agent.delivery),
       "restart-control-plane": agent.restartControlPlane,
-      ...providerFlags(agent.delivery),
+      ...deliveryFlags(agent.delivery),
+      ...(agent.containerdDirectory && { "containerd-path": agent.containerdDirectory }),
       probation: `${agent.probationSeconds}s`,
       "healthz-port": agent.healthzPort,
       "healthz-address": agent.healthzAddress,
@@ -106,6 +111,12 @@ export function container(agent: Agent): V1Container {
         mountPath: `${names.mountPaths.kubelet}/${folder}`,
         readOnly: true,
       })),
+      ...(agent.containerdDirectory === undefined
+        ? []
+        : [
+            { name: "containerd", mountPath: names.mountPaths.containerd, readOnly: true },
+            { name: "hosts", mountPath: names.mountPaths.hosts },
+          ]),
       ...(asksSystemd(agent)
         ? [
             {
@@ -157,7 +168,20 @@ export function volumes(agent: Agent): V1Volume[] {
     { name: "credentials", projected: credentials },
     { name: "kubelet", hostPath: { path: agent.kubeletDirectory, type } },
     { name: cover, emptyDir: {} },
+    ...hostsVolumes(agent),
     ...(asksSystemd(agent) ? [{ name: "systemd", hostPath: { path: "/run/systemd", type } }] : []),
+  ];
+}
+
+/**
+ * containerd's directory, if the installer names it. Agents of every mode have it, so that each can
+ * remove the lines that an agent of mode Runtime has left in a hosts.toml.
+ */
+function hostsVolumes({ containerdDirectory: path }: Agent): V1Volume[] {
+  if (path === undefined) return [];
+  return [
+    { name: "containerd", hostPath: { path, type } },
+    { name: "hosts", hostPath: { path: `${path}/certs.d`, type } },
   ];
 }
 

@@ -45,7 +45,15 @@ const oneLease: Rule<typeof flags> = ({ namespace: own = namespace, ...flagValue
     ? `--namespace: without --guest-kubeconfig, it must be ${namespace}`
     : undefined;
 
-const rules = [kubeconfigHasOriginal, oneLease, requestsFit];
+/** In mode Runtime, the agents write below this directory, which only the installer can name. */
+const runtimeHasDirectory: Rule<typeof flags> = (flagValues) =>
+  flagValues["delivery-modes"]?.flat().includes("Runtime") &&
+  "containerd-directory" in flagValues &&
+  flagValues["containerd-directory"] === undefined
+    ? "--delivery-modes: Runtime also needs --containerd-directory, such as /etc/containerd"
+    : undefined;
+
+const rules = [kubeconfigHasOriginal, oneLease, runtimeHasDirectory, requestsFit];
 
 /**
  * Reads the command line after the program's name. All errors are reported at once, one sentence
@@ -86,6 +94,7 @@ function installedOf(flagValues: TableValues<typeof flags>): Installed {
       restartControlPlane: flagValues["restart-control-plane"],
       kubeletUnit: flagValues["kubelet-unit"],
       kubeletDirectory: flagValues["kubelet-directory"],
+      containerdDirectory: flagValues["containerd-directory"],
       healthzPort: flagValues["healthz-port"],
       healthzAddress: flagValues["healthz-address"],
       seLinuxType: flagValues["selinux-type"],

@@ -46,7 +46,7 @@ export const flags = {
   "delivery-modes": {
     read: deliveryModes,
     repeated: true,
-    what: "allowed values of spec.delivery.mode: Restart, Reread, CredentialProvider (Restart,Reread)",
+    what: "allowed values of spec.delivery.mode: Restart, Reread, CredentialProvider, Runtime (Restart,Reread)",
   },
   "max-unavailable-limit": {
     read: budget,
@@ -67,6 +67,10 @@ export const flags = {
     read: directory,
     standard: "/var/lib/kubelet",
     what: "the kubelet's root directory on the nodes; to change it, withdraw first",
+  },
+  "containerd-directory": {
+    read: directory,
+    what: "the nodes' directory with containerd's config.toml and certs.d, for mode Runtime (none)",
   },
   "agent-image": { read: text, what: "image of the agents (the controller's own)" },
   ...podFlags,

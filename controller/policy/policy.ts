@@ -65,6 +65,11 @@ export type AgentPolicy = Readonly<{
   /** `auto`: each agent finds the unit of its node. */
   kubeletUnit: string;
   kubeletDirectory: string;
+  /**
+   * The directory with containerd's configuration; undefined: the agents have no access to it, and
+   * mode Runtime cannot be used.
+   */
+  containerdDirectory: string | undefined;
   healthzPort: number;
   /** `auto`: 127.0.0.1, then ::1. */
   healthzAddress: string;
@@ -113,13 +118,14 @@ export type DeliveryMode = NonNullable<DeliverySpec["mode"]>;
 
 /**
  * Each mode, and whether a spec is allowed to use it by default. The standard modes change only a
- * node's config.json. With CredentialProvider, every kubelet runs our program, so only the
- * installer can allow this mode.
+ * node's config.json. With CredentialProvider, every kubelet runs our program, and with Runtime the
+ * agents write what containerd reads, so only the installer can allow these modes.
  */
 const modes: Readonly<Record<DeliveryMode, "standard" | "by the installer">> = {
   Restart: "standard",
   Reread: "standard",
   CredentialProvider: "by the installer",
+  Runtime: "by the installer",
 };
 
 export const allModes = Object.keys(modes) as readonly DeliveryMode[];
@@ -128,7 +134,7 @@ export const standardModes = allModes.filter((mode) => modes[mode] === "standard
 type Provider = Required<NonNullable<DeliverySpec["credentialProvider"]>>;
 
 /**
- * How a credential on a node's disk reaches the kubelet. Only mode CredentialProvider has options.
+ * How a credential on a node's disk comes into use. Only mode CredentialProvider has options.
  */
 export type DeliveryPolicy = Readonly<
   | { mode: Exclude<DeliveryMode, "CredentialProvider"> }

@@ -113,9 +113,12 @@ export type DeliverySpec = Readonly<{
    * nothing is restarted; the kubelet reads its file again by itself, within five minutes.
    * CredentialProvider: the kubelet calls a provider of ours at each pull, so a rotation needs no
    * restart and takes effect at once. The nodes must be created with the provider; a node without
-   * it is unfit, and is not touched. The installer must allow this mode by name. Default: Restart.
+   * it is unfit, and is not touched. Runtime: containerd reads the credentials of whole registries
+   * from its hosts.toml files at each pull, so nothing restarts, and the next pull has the new one;
+   * other entries are in the kubelet's file, as with Reread. The installer must allow the last two
+   * modes by name. Default: Restart.
    */
-  mode?: "Restart" | "Reread" | "CredentialProvider";
+  mode?: "Restart" | "Reread" | "CredentialProvider" | "Runtime";
   /** Which pods the provider of mode CredentialProvider serves. Only with that mode. */
   credentialProvider?: CredentialProviderSpec;
 }>;

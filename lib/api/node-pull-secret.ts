@@ -51,7 +51,7 @@ export type NodePullSecretStatus = Readonly<{
   /** The reason, for people. */
   message?: string;
   /** The delivery mode of the agent. */
-  mode?: "Restart" | "Reread" | "CredentialProvider" | "CredentialProviderAnnotated";
+  mode?: "Restart" | "Reread" | "CredentialProvider" | "Runtime" | "CredentialProviderAnnotated";
   /** The version of the agent. */
   version?: string;
   /** When the agent first gave this result with this code for this content. */

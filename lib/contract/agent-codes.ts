@@ -30,7 +30,7 @@ export const catalogue = {
   ],
   unsafe: [
     "GPS206",
-    "config.json or the provider's answer cannot be replaced safely",
+    "config.json, the provider's answer or a hosts.toml cannot be replaced safely",
     "nothing changes until you repair it by hand",
   ],
   unreadable: [
@@ -126,6 +126,11 @@ export const catalogue = {
     "the kubelet's credential provider is missing or not installed correctly",
     "nothing changes; install flags, script and configuration as docs/use/delivery-node.md shows",
   ],
+  runtimeUnfit: [
+    "GPS236",
+    "containerd does not use the directory in which the agent could write hosts.toml",
+    "nothing changes; set config_path as docs/use/delivery-runtime.md shows, and restart containerd",
+  ],
   unwatched: ["GPS242", "the node does not allow watching files", "checks them every 30 s"],
   toBeReread: [
     "GPS254",
@@ -189,7 +194,7 @@ export const catalogue = {
   ],
   foundOurs: [
     "GPS270",
-    "config.json or the provider's answer has credentials of ours, but there is no journal",
+    "config.json, the provider's answer or hosts.toml has credentials of ours, but there is no journal",
     "they count as ours, so a removal removes them",
   ],
   kubeletSlow: [

@@ -86,8 +86,8 @@ export const servedKeys = {
  */
 export const formerKey = "former";
 
-/** How a credential on a node's disk reaches the kubelet; compared in docs/use/delivery.md. */
-const deliveryModes = ["Restart", "Reread", "CredentialProvider"] as const;
+/** How a credential on a node's disk comes into use; compared in docs/use/delivery.md. */
+const deliveryModes = ["Restart", "Reread", "CredentialProvider", "Runtime"] as const;
 export type DeliveryMode = (typeof deliveryModes)[number];
 
 /** The pods that the credential provider serves: all, or those of annotated ServiceAccounts. */
@@ -154,6 +154,10 @@ export const mountPaths = {
   kubelet: "/host/kubelet",
   /** The directory of systemd's own socket, /run/systemd. */
   systemd: "/host/systemd",
+  /** The directory with containerd's configuration, such as /etc/containerd. */
+  containerd: "/host/containerd",
+  /** Its folder certs.d, which has a directory with a hosts.toml for each registry. */
+  hosts: "/host/certs.d",
   /** The agent's token and the API server's authority. */
   credentials: "/var/run/secrets/kubernetes.io/serviceaccount",
 } as const;
@@ -181,8 +185,8 @@ export const nodeFiles = {
   journal: "global-pull-secret/journal.json",
 } as const;
 
-/** How the document reaches the kubelet: by its config.json, or by a credential provider. */
-export const deliveries = ["ConfigFile", "CredentialProvider"] as const;
+/** How the document is used: by config.json, a credential provider, or containerd's hosts.toml. */
+export const deliveries = ["ConfigFile", "CredentialProvider", "Runtime"] as const;
 
 /**
  * The credential provider's own files below the kubelet's root directory. They are in one

@@ -76,6 +76,7 @@ export class History {
     await this.#settle();
     const { hasFolder, answered } = this.node;
     law(!hasFolder && answered.size === 0, "our folder or answer stays");
+    this.node.hosts?.checkWithdrawn();
     this.#oracle.checkWithdrawn();
   }
 
@@ -115,7 +116,8 @@ export class History {
     const { node } = this;
     const random = this.#random;
     const { kubelet } = node;
-    if (chance < 0.28) await node.run(this.#oracle.change());
+    if (chance < 0.1 && node.hosts) node.say(node.hosts.change(random));
+    else if (chance < 0.28) await node.run(this.#oracle.change());
     else if (chance < 0.33) this.#oracle.damage();
     else if (chance < 0.48) await this.#rotate();
     else if (chance < 0.56) await this.#removeSome();
@@ -355,6 +357,8 @@ export class History {
       law(!contains(node.config?.bytes ?? "", word), `the removed ${word} is still in config.json`);
       law(!answered.includes(word), `the removed ${word} is still in the answer`);
       law(!contains(node.folderText, word), `the removed ${word} is still in our folder`);
+      const hosts = node.hosts?.text ?? "";
+      law(!contains(hosts, word), `the removed ${word} is still in a hosts.toml`);
     }
   }
 
@@ -372,6 +376,7 @@ export class History {
 
   /** Everything is well again, and time passes: the node must be what the oracle wants. */
   async #settle(): Promise<void> {
+    const { node } = this;
     this.#heal();
     await this.#await();
     this.#oracle.isSeen = true;
@@ -380,6 +385,8 @@ export class History {
     if (this.#joins && this.#isTroubled) this.#oracle.allowed = [none, ...this.#oracle.allowed];
     this.#checkRestarts();
     this.#oracle.check();
+    const isStray = node.mode !== "Runtime" && node.hosts?.hasOurs === true;
+    law(!isStray, "a hosts.toml has lines of ours in another mode");
     this.#checkProved();
   }
 
@@ -441,8 +448,12 @@ export class History {
     if (!isProved || node.mode === "CredentialProvider" || this.#oracle.allowed.length !== 1)
       return;
     const pulled = node.pull();
+    const hosts = node.mode === "Runtime" && node.hosts?.hasOurs ? node.hosts : undefined;
+    hosts?.check(content ?? none);
     for (const [key, word] of content ?? none)
-      law(pulled.get(key) === word, `proved, but the kubelet would not use ${key}`);
+      if (hosts?.isHome(key, word))
+        law(!serves(pulled, key), `proved, but the kubelet would send another ${key}`);
+      else law(pulled.get(key) === word, `proved, but the kubelet would not use ${key}`);
   }
 }
 

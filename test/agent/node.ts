@@ -26,6 +26,7 @@ import type { BootTime } from "#agent/journal/journal.ts";
 import { failureStep } from "#agent/report/status.ts";
 import type { Unit } from "#agent/systemd/unit.ts";
 import { installProvider } from "#test/faults/provider.ts";
+import { installContainerd } from "#test/faults/runtime.ts";
 import { type Effect, watching } from "./effects.ts";
 import {
   auths,
@@ -39,6 +40,7 @@ import {
   partsOf,
   wordsIn,
 } from "./file.ts";
+import { Hosts } from "./hosts.ts";
 import { Kubelet } from "./kubelet.ts";
 import { law } from "./laws.ts";
 import { type Mode, Process } from "./process.ts";
@@ -96,14 +98,22 @@ export class Node implements Disposable {
   #booted = 0;
   #read: Readonly<{ entries: Entries; at: number }> | undefined;
 
-  /** `isPrepared`: an installer has prepared the node for the credential provider. */
+  /** containerd's hosts.toml files; undefined if the node is not prepared for them. */
+  readonly hosts: Hosts | undefined;
+  /** The agent's flags in every mode. */
+  readonly flags: readonly string[];
+
+  /** `isPrepared`: an installer has prepared the node for every mode. */
   constructor(isPrepared: boolean) {
     const newest = { revision: 0, entries: none, original: new Set<string>(), isRelease: false };
     this.secret = { newest, served: undefined, former: "" };
     this.seen = { secret: this.secret, order: undefined };
     this.kubelet.isDeadly = () => isDeadly(auths(this.config));
     this.kubelet.started = () => (this.#read = undefined);
-    if (isPrepared) installProvider(this.directory, ["b.io:5000"]);
+    this.flags = isPrepared ? installContainerd(this.directory) : [];
+    if (!isPrepared) return;
+    installProvider(this.directory, ["b.io:5000"]);
+    this.hosts = new Hosts(join(this.directory, "containerd/certs.d"));
   }
 
   [Symbol.dispose](): void {

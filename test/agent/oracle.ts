@@ -283,9 +283,10 @@ export class Oracle {
    * only the journal was lost, their bytes are still there, but not their mode.
    */
   forget(isOnlyJournal: boolean): void {
-    const { config, mode, answered } = this.#node;
+    const { config, mode, answered, hosts } = this.#node;
     const others = [...auths(config)].filter(([, word]) => !isOurs(word));
-    const isAnswering = mode === "CredentialProvider" && answered.size > 0;
+    const isAnswering =
+      (mode === "CredentialProvider" && answered.size > 0) || hosts?.hasOurs === true;
     const isOver = others.length < auths(config).size || isAnswering;
     if (isOnlyJournal && isOver && config !== undefined && this.file !== undefined) {
       this.file = { ...this.file, mode: config.mode };
@@ -308,7 +309,11 @@ export class Oracle {
       ([key, word]) => !serves(content, key) && (!isBad(word) || content.size === 0),
     );
     const isAnswered = mode === "CredentialProvider" && isAsked;
-    const ours = [...content].filter(([, word]) => !isAnswered || !isOurs(word));
+    const { hosts } = this.#node;
+    const isMoved = mode === "Runtime" && hosts?.hasOurs === true;
+    const ours = [...content].filter(([key, word]) =>
+      isMoved ? !hosts.isHome(key, word) : !isAnswered || !isOurs(word),
+    );
     return new Map([...kept, ...ours]);
   }
 

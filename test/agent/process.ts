@@ -5,6 +5,7 @@
 import { join } from "node:path";
 import { nodeFiles } from "#contract/names.ts";
 import type { Seen } from "#agent/api/api.ts";
+import { clearStaging } from "#agent/delivery/runtime/directory.ts";
 import { act, type Effects } from "#agent/execute.ts";
 import { type Config, modeOf, parseConfig } from "#agent/facts/config.ts";
 import type { Healthz } from "#agent/facts/facts.ts";
@@ -23,13 +24,15 @@ import type { Unit } from "#agent/systemd/unit.ts";
 import type { NodeFile } from "./file.ts";
 import type { Kubelet } from "./kubelet.ts";
 
-export const modes = ["Restart", "Reread", "CredentialProvider"] as const;
+export const modes = ["Restart", "Reread", "CredentialProvider", "Runtime"] as const;
 export type Mode = (typeof modes)[number];
 
 /** The node as its agent sees it. */
 type Host = Readonly<{
   mode: Mode;
   directory: string;
+  /** The agent's flags in every mode. */
+  flags: readonly string[];
   kubelet: Kubelet;
   isWithoutSystemd: boolean;
   received: Seen;
@@ -46,6 +49,7 @@ const flags: Readonly<Record<Mode, readonly string[]>> = {
   Restart: [],
   Reread: ["--restart=Never"],
   CredentialProvider: ["--delivery=CredentialProvider"],
+  Runtime: ["--delivery=Runtime", "--restart=Never"],
 };
 
 const environment = {
@@ -54,8 +58,9 @@ const environment = {
   KUBERNETES_SERVICE_PORT: "1",
 };
 
-function configFor({ mode, directory }: Host): Config {
-  const parsed = parseConfig([`--kubelet-directory=${directory}`, ...flags[mode]], environment);
+function configFor({ mode, directory, flags: common }: Host): Config {
+  const argv = [`--kubelet-directory=${directory}`, ...common, ...flags[mode]];
+  const parsed = parseConfig(argv, environment);
   if (!parsed.ok) throw new Error(parsed.errors.join("\n"));
   return parsed.value;
 }
@@ -106,10 +111,11 @@ export class Process {
   }
 
   async #acquire(): Promise<true> {
-    const { kubeletDirectory } = this.#config;
+    const { kubeletDirectory, containerdPath, hostsDirectory } = this.#config;
     const [target, folder] = [nodeFiles.config, nodeFiles.folder] as const;
     if (this.#isUnsettled)
       await settleStore(join(kubeletDirectory, target), join(kubeletDirectory, folder));
+    if (this.#isUnsettled && containerdPath !== undefined) clearStaging(hostsDirectory);
     this.#isUnsettled = false;
     return true;
   }

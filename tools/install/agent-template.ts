@@ -8,6 +8,7 @@ import { parseConfig } from "#controller/policy/config.ts";
 import { policyOf } from "#controller/policy/spec.ts";
 
 const kubeletDirectory = "/KUBELET-DIRECTORY";
+const containerdDirectory = "/CONTAINERD-DIRECTORY";
 const seLinuxType = "SELINUX-TYPE";
 const appArmorProfile = "APPARMOR-PROFILE";
 
@@ -17,6 +18,8 @@ const appArmorProfile = "APPARMOR-PROFILE";
  */
 export const places = {
   [kubeletDirectory]: "variables.kubeletDirectory",
+  [containerdDirectory]: "variables.containerdDirectory",
+  [`${containerdDirectory}/certs.d`]: "variables.containerdDirectory + '/certs.d'",
   [seLinuxType]: "variables.seLinuxType",
   [JSON.stringify({ type: appArmorProfile })]: "variables.appArmor",
 } as const;
@@ -112,7 +115,9 @@ function variants(): V1PodSpec[] {
     probationSeconds: rollout.probationSeconds,
   };
   // With an empty type, the container gets the runtime's SELinux type, which allows less than ours.
-  const choices: readonly Partial<Agent>[] = [{ seLinuxType }, { seLinuxType: "" }];
+  const choices: readonly Partial<Agent>[] = [{ seLinuxType }, { seLinuxType: "" }].flatMap(
+    (choice) => [choice, { ...choice, containerdDirectory }],
+  );
   return allModes.flatMap((mode) =>
     choices.flatMap((choice) => {
       const delivery = deliveryOf({ mode }, mode);

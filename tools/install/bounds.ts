@@ -41,6 +41,7 @@ export const installed = {
   "agent-annotation": "",
   "agent-label": "",
   "apparmor-profile": flags["apparmor-profile"].standard,
+  "containerd-directory": "",
   "healthz-address": flags["healthz-address"].standard,
   "healthz-port": flags["healthz-port"].standard,
   "kubelet-directory": flags["kubelet-directory"].standard,
@@ -136,6 +137,7 @@ const daemonSet: Bounds = {
   variables: [
     { name: "image", expression: parameterOf("agent-image") },
     { name: "kubeletDirectory", expression: parameterOf("kubelet-directory") },
+    { name: "containerdDirectory", expression: parameterOf("containerd-directory") },
     { name: "seLinuxType", expression: parameterOf("selinux-type") },
     { name: "appArmorProfile", expression: parameterOf("apparmor-profile") },
     {

@@ -12,12 +12,12 @@ import { effectIn, effectOf, isPure, isPureImport, declaresPure } from "./purity
 /** The shipped folders, each after the folders that it can import; `.` is the folder itself. */
 const order: readonly string[] = [
   "lib/contract: .",
-  "lib/pullsecret: problems json registry document kubelet merge .",
+  "lib/pullsecret: problems json registry document kubelet merge containerd .",
   "lib/registry: .",
   "lib/kube: kubeconfig client . watch apply",
   "lib/runtime: .",
   "lib/api: .",
-  "agent: files api systemd journal delivery delivery/config-json delivery/provider facts decide observe report .",
+  "agent: files api systemd journal delivery delivery/config-json delivery/provider delivery/runtime facts decide observe report .",
   "controller: policy objects sources rollout withdrawal status .",
   "fleet: rules transport inventory .",
   "tenants: rules .",
@@ -56,6 +56,7 @@ const packageRooms: Readonly<Record<string, readonly string[]>> = {
   "dbus-next": ["agent/systemd"],
   chokidar: ["agent/files"],
   "write-file-atomic": ["agent/files"],
+  "smol-toml": ["lib/pullsecret/containerd"],
   "zod/mini": ["agent/journal", "fleet/transport"],
 };
 

@@ -32,7 +32,15 @@ const pure: readonly string[] = [
 ];
 
 /** Modules of Node.js and packages that pure code is allowed to load. They only compute. */
-const pureModules = new Set(["node:buffer", "node:path", "node:util", "zod", "zod/mini"]);
+const pureModules = new Set([
+  "node:buffer",
+  "node:path",
+  "node:path/posix",
+  "node:util",
+  "smol-toml",
+  "zod",
+  "zod/mini",
+]);
 
 /**
  * Functions of other modules that pure code is allowed to use: of node:net the functions that only

@@ -93,7 +93,7 @@ export function answerFor(
   isRead: boolean,
 ): Buffer | undefined {
   const isServing = scope !== undefined && unfit === undefined;
-  const serving = entries.filter(({ place }) => place !== "file");
+  const serving = entries.filter(({ place }) => place !== "file" && place !== "hosts");
   if (answer === undefined && !(isServing && serving.length > 0)) return undefined;
   const bytes = isServing
     ? answerOf(new Map(serving.map(({ key, raw }) => [key, valueOf(raw)])))

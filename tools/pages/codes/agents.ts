@@ -93,6 +93,10 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
     untouched,
     "Install the kubelet's flags, script and configuration as [docs/use/delivery-node.md](../use/delivery-node.md) shows.",
   ],
+  GPS236: [
+    untouched,
+    "Read the detail in the message. Set `config_path` in containerd's configuration and restart containerd, as [docs/use/delivery-runtime.md](../use/delivery-runtime.md) shows.",
+  ],
   GPS242: ["The agent checks the files every 30 s.", none],
   GPS254: ["The agent reports Proved after that.", none],
   GPS259: [

@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import test, { type TestContext } from "node:test";
+import { sandboxMount } from "#test/faults/runtime.ts";
+import { temporary } from "#test/temporary.ts";
+import { contentWith, entry } from "#agent/facts/facts.fixture.ts";
+import { clearStaging, readRuntime, writeHosts } from "./directory.ts";
+import { changesFor, placedAt, type Runtime } from "./plan.ts";
+
+const good = `version = 3
+[plugins.'io.containerd.cri.v1.images'.registry]
+config_path = "/etc/containerd/certs.d"
+`;
+
+function node(t: TestContext) {
+  const root = temporary(t);
+  const place = {
+    containerdPath: "/etc/containerd",
+    containerdDirectory: join(root, "containerd"),
+    hostsDirectory: join(root, "containerd/certs.d"),
+    mountinfo: join(root, "mountinfo"),
+  };
+  mkdirSync(place.hostsDirectory, { recursive: true });
+  writeFileSync(join(place.containerdDirectory, "config.toml"), good);
+  writeFileSync(place.mountinfo, sandboxMount);
+  const read = (): Runtime => readRuntime(place) ?? assert.fail();
+  return { place, read, config: join(place.containerdDirectory, "config.toml") };
+}
+
+type Place = ReturnType<typeof node>;
+const unfit: readonly (readonly [why: RegExp, spoil: (made: Place) => void])[] = [
+  [/not containerd/, ({ place }) => writeFileSync(place.mountinfo, "")],
+  [/ENOENT/, ({ config }) => rmSync(config)],
+  [/ENOENT/, ({ place }) => rmSync(place.hostsDirectory, { recursive: true })],
+  [/not TOML/, ({ config }) => writeFileSync(config, "[")],
+  [/not set/, ({ config }) => writeFileSync(config, "version = 3")],
+  [/\/other, not \/etc/, ({ config }) => writeFileSync(config, good.replace(/"\/.*"/, '"/other"'))],
+  [/not below/, ({ config }) => writeFileSync(config, `imports = ["/x.toml"]\n${good}`)],
+  [/regular file/, ({ config }) => (rmSync(config), mkdirSync(config))],
+];
+for (const [why, spoil] of unfit)
+  test(`considers a node unfit for hosts.toml: ${why.source}`, (t) => {
+    const made = node(t);
+    assert.equal(made.read().unfit, undefined);
+    spoil(made);
+    assert.match(made.read().unfit ?? "", why);
+  });
+
+test("reads nothing where containerd's directory is not mounted", (t) => {
+  assert.equal(readRuntime({ ...node(t).place, containerdPath: undefined }), undefined);
+});
+
+test("reads the directories of registries, and refuses what it must not replace", (t) => {
+  const { place, read } = node(t);
+  const at = (name: string) => join(place.hostsDirectory, name);
+  for (const name of ["empty", "plain", "certificates", "link", "twice"]) mkdirSync(at(name));
+  writeFileSync(at("certificates/ca.crt"), "");
+  writeFileSync(at("plain/hosts.toml"), "x = 1\n", { mode: 0o640 });
+  writeFileSync(at("file"), "");
+  symlinkSync("../plain/hosts.toml", at("link/hosts.toml"));
+  linkSync(at("plain/hosts.toml"), at("twice/hosts.toml"));
+  const kinds = Array.from(read().directories, ([name, { kind }]) => `${name} ${kind}`);
+  assert.deepEqual(kinds, [
+    "certificates absent",
+    "empty absent",
+    "file refused",
+    "link refused",
+    "plain refused",
+    "twice refused",
+  ]);
+  rmSync(at("twice"), { recursive: true });
+  const plain = read().directories.get("plain");
+  assert.ok(plain?.kind === "file" && plain.mode === 0o640);
+});
+
+const content = contentWith(7, entry("a.io", "p"), entry("b.io", "q"));
+
+test("writes and removes files durably, and leaves the node as it was", async (t) => {
+  const { place, read } = node(t);
+  const theirs = join(place.hostsDirectory, "a.io/hosts.toml");
+  mkdirSync(join(place.hostsDirectory, "a.io"));
+  writeFileSync(theirs, "# theirs\n");
+  chmodSync(theirs, 0o644);
+  const moved = placedAt(content, read());
+  await writeHosts(place.hostsDirectory, changesFor(moved, read(), true, false));
+  assert.deepEqual(changesFor(moved, read(), true, false), []);
+  assert.match(readFileSync(theirs, "utf8"), /Basic .*\n# theirs\n$/);
+  assert.equal(statSync(theirs).mode & 0o777, 0o600);
+  await writeHosts(place.hostsDirectory, changesFor(contentWith(8), read(), true, true));
+  assert.equal(readFileSync(theirs, "utf8"), "# theirs\n");
+  assert.equal(statSync(theirs).mode & 0o777, 0o644);
+  for (const name of ["b.io", ".global-pull-secret"])
+    assert.ok(!existsSync(join(place.hostsDirectory, name)));
+});
+
+test("replaces no file that another program has changed meanwhile, and leaves nothing staged", async (t) => {
+  const { place, read } = node(t);
+  const changes = changesFor(placedAt(content, read()), read(), true, false);
+  mkdirSync(join(place.hostsDirectory, "a.io"));
+  writeFileSync(join(place.hostsDirectory, "a.io/hosts.toml"), "# new\n");
+  await assert.rejects(writeHosts(place.hostsDirectory, changes));
+  assert.equal(readFileSync(join(place.hostsDirectory, "a.io/hosts.toml"), "utf8"), "# new\n");
+  assert.ok(!existsSync(join(place.hostsDirectory, ".global-pull-secret")));
+});
+
+test("removes what a killed agent has staged", (t) => {
+  const { place } = node(t);
+  const staging = join(place.hostsDirectory, ".global-pull-secret");
+  mkdirSync(staging);
+  writeFileSync(join(staging, "hosts.toml.staged"), "secret");
+  clearStaging(place.hostsDirectory);
+  assert.ok(!existsSync(staging));
+  clearStaging(place.hostsDirectory);
+});

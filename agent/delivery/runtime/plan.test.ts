@@ -1,0 +1,138 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { parted } from "#pullsecret/containerd/hosts.ts";
+import { contentWith, entry } from "#agent/facts/facts.fixture.ts";
+import type { Content } from "#agent/journal/journal.ts";
+import {
+  changesFor,
+  entriesIn,
+  type HostsFile,
+  placedAt,
+  type Runtime,
+  unremovable,
+  unservedIn,
+  wholeHost,
+} from "./plan.ts";
+
+const file = (text: string, mode = 0o644): HostsFile => ({
+  kind: "file",
+  bytes: Buffer.from(text),
+  mode,
+  identity: "1",
+});
+const runtimeWith = (directories: Readonly<Record<string, HostsFile>>): Runtime => ({
+  directories: new Map(Object.entries(directories)),
+});
+const content = contentWith(
+  7,
+  entry("a.io", "a"),
+  entry("https://index.docker.io/v1/", "hub"),
+  entry("b.io:5000/team", "path"),
+  entry("*.c.io", "wildcard"),
+  entry("orig.io", "o", true),
+);
+const moved = (runtime: Runtime): Content => placedAt(content, runtime);
+
+test("serves whole hosts, and leaves paths, wildcards and the original's entries in config.json", () => {
+  const { entries } = moved(runtimeWith({}));
+  assert.deepEqual(
+    entries.map(({ place }) => place),
+    ["hosts", "hosts", "file", "file", "file"],
+  );
+  for (const [key, registry] of [
+    ["https://a.io/", "a.io"],
+    ["b.io:5000", "b.io:5000"],
+    ["docker.io", "docker.io"],
+    ["https://index.docker.io/v1/", "docker.io"],
+    ["a.io/team", undefined],
+    ["*.io", undefined],
+    ["registry-1.docker.io:x", undefined],
+  ] as const)
+    assert.equal(wholeHost(key), registry);
+});
+
+const refusals: readonly (readonly [
+  directories: Readonly<Record<string, HostsFile>>,
+  why: RegExp,
+])[] = [
+  [{ "a.io": { kind: "absent", why: "it has certificates" } }, /certificates/],
+  [{ "a.io": { kind: "refused", why: "it is a symbolic link", hasOurs: false } }, /symbolic link/],
+  [{ "a.io": file("[header]\nAuthorization = 'x'\n") }, /Authorization/],
+  [{ "a.io": file("[") }, /not TOML/],
+  [{ _default: file("") }, /_default applies/],
+];
+for (const [directories, why] of refusals)
+  test(`leaves a registry in config.json, and reports why: ${why.source}`, () => {
+    const runtime = runtimeWith(directories);
+    assert.equal(moved(runtime).entries[0]?.place, "file");
+    assert.match(unservedIn(content, runtime) ?? "", why);
+    const changes = changesFor(moved(runtime), runtime, true, false);
+    assert.ok(changes.every(({ directory }) => directory !== "a.io"));
+  });
+
+test("writes new files that only root can read, and returns no change once they are in place", () => {
+  const runtime = runtimeWith({});
+  const changes = changesFor(moved(runtime), runtime, true, false);
+  assert.deepEqual(
+    changes.map(({ directory, file: target }) => [directory, "bytes" in target && target.mode]),
+    [
+      ["a.io", 0o600],
+      ["docker.io", 0o600],
+    ],
+  );
+  assert.deepEqual(changesFor(moved(after(runtime)), after(runtime), true, false), []);
+});
+
+/** The directories after the changes were made. */
+function after(runtime: Runtime, given = changesFor(moved(runtime), runtime, true, false)): Runtime {
+  const directories = new Map(runtime.directories);
+  for (const { directory, file: target, isOurDirectory } of given)
+    if ("bytes" in target) directories.set(directory, { ...target, kind: "file", identity: "2" });
+    else if (isOurDirectory) directories.delete(directory);
+    else directories.set(directory, { kind: "absent" });
+  return { ...runtime, directories };
+}
+
+test("law: gives back every directory, file, byte and mode in all modes", () => {
+  const runtime = runtimeWith({
+    "a.io": file('server = "https://a.io"\n'),
+    "docker.io": { kind: "absent" },
+    "m.io": file('[host."https://a.io"]', 0o600),
+  });
+  const served = after(runtime);
+  assert.equal(entriesIn(served).length, 3);
+  for (const isRuntime of [true, false]) {
+    const back = after(served, changesFor(contentWith(8), served, isRuntime, true));
+    assert.deepEqual(
+      [...back.directories].map(([name, found]) => [name, { ...found, identity: "1" }]),
+      [...runtime.directories].map(([name, found]) => [name, { ...found, identity: "1" }]),
+    );
+  }
+});
+
+test("in another mode, keeps what config.json has until the kubelet has read it there, except what leaves", () => {
+  const served = after(runtimeWith({}));
+  const remaining = contentWith(8, entry("a.io", "new"), entry("z.io", "z"));
+  const [change, gone, ...more] = changesFor(remaining, served, false, false);
+  assert.ok(change && "bytes" in change.file);
+  const auth = Buffer.from("u:new").toString("base64");
+  assert.deepEqual([...parted(change.file.bytes).credentials], [["a.io", auth]]);
+  assert.deepEqual([gone?.directory, gone?.file], ["docker.io", { absent: true }]);
+  assert.deepEqual(more, []);
+  const all = changesFor(remaining, served, false, true);
+  assert.deepEqual(
+    all.map(({ file: target }) => target),
+    [{ absent: true }, { absent: true }],
+  );
+});
+
+test("writes nothing for content that the node took in another mode, and nothing without the files", () => {
+  assert.deepEqual(changesFor(content, runtimeWith({}), true, false), []);
+  assert.deepEqual(changesFor(content, undefined, true, false), []);
+});
+
+test("reports a file with our lines that cannot be replaced", () => {
+  const refused = { kind: "refused", why: "it has 2 hard links", hasOurs: true } as const;
+  assert.match(unremovable(runtimeWith({ "a.io": refused })) ?? "", /a\.io.*hard links/);
+  assert.equal(unremovable(runtimeWith({ "a.io": { ...refused, hasOurs: false } })), undefined);
+});

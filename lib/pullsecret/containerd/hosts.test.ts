@@ -1,0 +1,176 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import fc from "fast-check";
+import { directoriesOf, registryOf } from "./endpoints.ts";
+import { parted, put } from "./hosts.ts";
+
+const auth = (name: string) => Buffer.from(`u:${name}`).toString("base64");
+const credentials = new Map(
+  ["a.io", "docker.io", "m.io", "b.io:5000"].map((registry) => [registry, auth(registry)]),
+);
+const plain = "# Do not edit lines that end with this mark. # global-pull-secret: 644\n";
+const lineOf = (registry: string, prefix = "header.") =>
+  `${prefix}Authorization = "Basic ${auth(registry)}" # global-pull-secret: ${registry}\n`;
+
+const rows: readonly (readonly [
+  what: string,
+  registry: string | undefined,
+  theirs: string,
+  result: string | RegExp,
+])[] = [
+  ["an empty file", "a.io", "", lineOf("a.io")],
+  [
+    "a server, and not a mirror without a credential",
+    "a.io",
+    'server = "https://a.io"\n[host."https://other.io"]\n',
+    `${lineOf("a.io")}server = "https://a.io"\n[host."https://other.io"]\n`,
+  ],
+  [
+    "a mirror with its own credential",
+    "docker.io",
+    '[host."https://m.io"]\n  capabilities = ["pull"]\n',
+    `${lineOf("docker.io")}[host."https://m.io"]\n${lineOf("m.io")}  capabilities = ["pull"]\n`,
+  ],
+  [
+    "a server at another address, which is also a host",
+    "a.io",
+    'server = "http://10.0.0.1:5000"\n[host."http://10.0.0.1:5000"]\nskip_verify = true\n',
+    `${lineOf("a.io")}server = "http://10.0.0.1:5000"\n[host."http://10.0.0.1:5000"]\n${lineOf("a.io")}skip_verify = true\n`,
+  ],
+  [
+    "a server that has a credential of its own, too",
+    "a.io",
+    'server = "https://m.io"\n',
+    `${lineOf("a.io")}server = "https://m.io"\n`,
+  ],
+  [
+    "a server of a registry without a credential",
+    "x.io",
+    'server = "https://m.io"\n',
+    `${lineOf("m.io")}server = "https://m.io"\n`,
+  ],
+  [
+    "Docker Hub's server",
+    "docker.io",
+    'server = "https://registry-1.docker.io"\n',
+    `${lineOf("docker.io")}server = "https://registry-1.docker.io"\n`,
+  ],
+  [
+    "tables of headers",
+    "a.io",
+    "[header]\nx = 'y'\n[host.'https://m.io'.header] # theirs\nx = ['y']",
+    `[header]\n${lineOf("a.io", "")}x = 'y'\n[host.'https://m.io'.header] # theirs\n${lineOf("m.io", "")}x = ['y']`,
+  ],
+  [
+    "a table that ends the file",
+    "a.io",
+    '[host."https://m.io"]',
+    `${lineOf("a.io")}[host."https://m.io"]\n${lineOf("m.io").trimEnd()}`,
+  ],
+  [
+    "lines that end with a carriage return",
+    "a.io",
+    '[host."https://m.io"]\r\n',
+    `${lineOf("a.io")}[host."https://m.io"]\r\n${lineOf("m.io")}`,
+  ],
+  ["the default's mirror", undefined, '[host."https://m.io"]\n', `[host."https://m.io"]\n${lineOf("m.io")}`],
+  ["no line for the default's own server", undefined, "skip_verify = true\n", /^no$/],
+  ["nothing but a mirror of others", "x.io", '[host."https://other.io"]\n', /^no$/],
+  ["not a file that is not TOML", "a.io", "server = ", /not TOML/],
+  ["not a file that is not UTF-8", "a.io", "# \xff", /not TOML/],
+  ["not another program's Authorization", "a.io", "[header]\nauthorization = 'x'\n", /Authorization of another/],
+  ["not an inline table", "a.io", "header = {x = 'y'}\n", /unusual/],
+  ["not a table in a text", "a.io", 'x = """\n[host."https://m.io"]\n"""\n[host]\n"https://m.io" = {}\n', /unusual/],
+  ["not a field that containerd cannot decode", "a.io", 'capabilities = "pull"\n', /capabilities/],
+  ["not an unknown capability", "a.io", 'capabilities = ["fly"]\n', /capabilities/],
+  ["not an address that cannot be read", "a.io", 'server = "https://a b"\n', /address/],
+];
+for (const [what, registry, theirs, result] of rows)
+  test(`puts credentials into ${what}`, () => {
+    const before = Buffer.from(theirs, "latin1");
+    const made = put(before, registry, credentials, { mode: 0o644 });
+    if (result instanceof RegExp)
+      return assert.match(
+        made.why ?? ("bytes" in made && made.bytes === before ? "no" : ""),
+        result,
+      );
+    assert.ok("bytes" in made, made.why);
+    assert.equal(made.bytes.toString(), plain + result);
+    const { theirs: back, origin } = parted(made.bytes);
+    assert.equal(back.toString(), theirs);
+    assert.deepEqual(origin, { mode: 0o644 });
+  });
+
+test("keeps a registry out of a file with another program's Authorization, but serves mirrors there", () => {
+  const theirs = '[header]\nAuthorization = "x"\n[host."https://m.io"]\n';
+  const made = put(Buffer.from(theirs), "a.io", credentials, "no file");
+  assert.ok("bytes" in made && !made.served);
+  assert.deepEqual([...parted(made.bytes).credentials.keys()], ["m.io"]);
+});
+
+test("remembers what was there before", () => {
+  for (const origin of ["no file", "no directory", { mode: 0o600 }] as const) {
+    const made = put(Buffer.of(), "a.io", credentials, origin);
+    assert.ok("bytes" in made && made.served);
+    assert.deepEqual(parted(made.bytes), {
+      theirs: Buffer.of(),
+      credentials: new Map([["a.io", auth("a.io")]]),
+      origin,
+    });
+  }
+});
+
+const fragments = [
+  'server = "https://a.io"\n',
+  '[host."https://m.io"]\n',
+  "[host.'http://b.io:5000']\r\n",
+  '[host."https://m.io".header]\n',
+  "[header]\n",
+  'x = "y"\n',
+  'capabilities = ["pull", "resolve"]\n',
+  '[host."https://registry-1.docker.io"]',
+  "\n",
+  "# comment",
+  "\u{e4}\n",
+  "[",
+];
+
+test("law: without our lines, every file is what it was, byte for byte", () => {
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom(...fragments), { maxLength: 8 }), (parts) => {
+      const theirs = Buffer.from(parts.join(""));
+      const made = put(theirs, "a.io", credentials, { mode: 0o640 });
+      if (!("bytes" in made)) return;
+      assert.deepEqual(parted(made.bytes).theirs, theirs);
+      const again = put(parted(made.bytes).theirs, "a.io", credentials, { mode: 0o640 });
+      assert.deepEqual(again, made);
+    }),
+    { seed: 1, numRuns: 2000 },
+  );
+});
+
+test("law: text around our lines is kept, whatever others write", () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 50 }), fc.uint8Array({ maxLength: 50 }), (head, tail) => {
+      const others = (bytes: Uint8Array) => Buffer.from(bytes.filter((byte) => byte !== 0x23));
+      const line = Buffer.from(lineOf("a.io"));
+      const [first, last] = [Buffer.concat([others(head), Buffer.from("\n")]), others(tail)];
+      const { theirs } = parted(Buffer.concat([first, line, last]));
+      assert.deepEqual(theirs, Buffer.concat([first, last]));
+    }),
+    { seed: 1 },
+  );
+});
+
+test("names a registry's directory as containerd does", () => {
+  assert.deepEqual(directoriesOf("a.io"), ["a.io"]);
+  assert.deepEqual(directoriesOf("b.io:5000"), ["b.io_5000_", "b.io:5000"]);
+  assert.deepEqual(directoriesOf("[::1]:5000"), ["[::1]_5000_", "[::1]:5000"]);
+  for (const [directory, registry] of [
+    ["a.io", "a.io"],
+    ["b.io_5000_", "b.io:5000"],
+    ["b.io:5000", "b.io:5000"],
+    ["_default", undefined],
+  ] as const)
+    assert.equal(registryOf(directory), registry);
+});

@@ -218,7 +218,9 @@ export function writtenFor(
   const moved = new Set(
     content.entries.flatMap(({ key, place }) => (place === "hosts" ? [imagesOf(key)] : [])),
   );
-  const takes = [...is.auths.keys()].some((key) => moved.has(imagesOf(key)) && !must.auths.has(key));
+  const takes = [...is.auths.keys()].some(
+    (key) => moved.has(imagesOf(key)) && !must.auths.has(key),
+  );
   return puts || takes ? time : written;
 }
 

@@ -45,6 +45,20 @@ test("in mode CredentialProvider, lists the original's entries first, and shows 
   assert.match(some.err, /ServiceAccount is annotated globalpullsecret\.io\/use/);
 });
 
+test("in mode Runtime, lists entries of config.json first, and shows which are in hosts.toml", async () => {
+  const fake = cluster(0, { mode: "Runtime" });
+  const { out } = await call(["explain", "quay.io/team/app:1"], { cluster: fake });
+  const registries = [
+    { registry: "quay.io", source: "team-a" },
+    { registry: "quay.io/team", source: "team-a" },
+  ];
+  assert.match(out, /1 +quay\.io\/team +of team-a[^\n]*\n +2 +quay\.io +of original\n/);
+  const spec = { delivery: { mode: "Runtime" } } as const;
+  fake.objects.set(globalPullSecretPath, object({ status: { registries }, spec }));
+  const whole = await call(["explain", "quay.io/team/app:1"], { cluster: fake });
+  assert.match(whole.out, /1 +quay\.io\/team +of team-a\n +2 +quay\.io +of team-a, in hosts\.toml/);
+});
+
 test("F62: `explain` gives the same number to all spellings of one registry in the original", async () => {
   for (const mode of ["Restart", "CredentialProvider"] as const) {
     const fake = cluster(0, { mode });

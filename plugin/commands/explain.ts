@@ -18,7 +18,7 @@ import { explainPod, podLines, type PodAnswer } from "../pods/explain.ts";
 import { gatherPod } from "../pods/gather.ts";
 import { namedObject, ownersIn, pathOf, type NamedObject, type PodOwner } from "../pods/kinds.ts";
 import { isScoped } from "../show/status.ts";
-import { explainObject, orderOf, type Explained } from "../show/explanation.ts";
+import { explainObject, inPlace, orderOf, type Explained } from "../show/explanation.ts";
 import { age, columns, outputFlag, print, type Format } from "../terminal/output.ts";
 import { command } from "../terminal/command.ts";
 import {
@@ -165,10 +165,10 @@ const notAnImage = new Misuse(
 );
 
 function supplied({ image, tries, ignored }: Explained, paint: Paint): string[] {
-  const tried = tries.map(({ order, registry, source, shadows = [] }) => [
+  const tried = tries.map(({ order, registry, source, place, shadows = [] }) => [
     String(order),
     registry,
-    `of ${source}${shadows.length === 0 ? "" : `, instead of ${shadows.join(", ")}`}`,
+    `of ${source}${shadows.length === 0 ? "" : `, instead of ${shadows.join(", ")}`}${inPlace(place)}`,
   ]);
   return linesOf({ image, tried, ignored }, paint, orderOf(tries));
 }

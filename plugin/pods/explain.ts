@@ -6,7 +6,7 @@ import { sourceIds, useAnnotation } from "#contract/names.ts";
 import { repositoryOf } from "#pullsecret/registry/image.ts";
 import { redactTokens } from "#pullsecret/problems/token.ts";
 import { isScoped } from "../show/status.ts";
-import { explainObject, orderOf } from "../show/explanation.ts";
+import { explainObject, inPlace, orderOf } from "../show/explanation.ts";
 import { columns } from "../terminal/output.ts";
 import type { Paint } from "../terminal/paint.ts";
 import type { PodFacts } from "./gather.ts";
@@ -87,10 +87,10 @@ function imageOf(
   const served = ofNode.filter(({ source }) => serves || source === sourceIds.original);
   const tries: Try[] = [
     ...ofSecrets,
-    ...served.map(({ registry, source, order }) => ({
+    ...served.map(({ registry, source, order, place }) => ({
       from: "node",
       registry,
-      supplier: `of ${source}`,
+      supplier: `of ${source}${inPlace(place)}`,
       order: ofSecrets.length + order,
     })),
   ];

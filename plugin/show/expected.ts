@@ -14,10 +14,10 @@ export const restartSeconds = 4;
 const rereadSeconds = 305;
 
 /**
- * Seconds of one step in mode CredentialProvider: the agent only writes the provider's answer to a
- * file, and reports this.
+ * Seconds of one step in modes CredentialProvider and Runtime: the agent only writes a file that is
+ * read at each pull, and reports this.
  */
-const providerSeconds = 3;
+const besideSeconds = 3;
 
 /** How many nodes are asked in one second in the modes without restarts. */
 const mostInOneSecond = 50;
@@ -68,7 +68,7 @@ export function expectedSeconds({ spec, status }: GlobalPullSecret): number | un
   const { maxUnavailable = defaults.maxUnavailable, probation } = spec?.rollout ?? {};
   const limits = { maxUnavailable, nodes: desired, updated };
   if (mode === "Restart") return stepsFor(desired, limits) * stepSeconds(probation);
-  const seconds = mode === "Reread" ? rereadSeconds : providerSeconds;
+  const seconds = mode === "Reread" ? rereadSeconds : besideSeconds;
   // One node goes first, then all others.
   const steps = updated === 0 && desired > 1 ? 2 : 1;
   return desired === updated ? 0 : steps * seconds + Math.floor(desired / mostInOneSecond);

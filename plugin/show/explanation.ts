@@ -1,6 +1,7 @@
 /** Finds the source that serves an image, from the object's status. Pure. */
 import type { GlobalPullSecret, RegistryStatus } from "#api/global-pull-secret.ts";
-import { sourceIds } from "#contract/names.ts";
+import { type DeliveryMode, sourceIds } from "#contract/names.ts";
+import { wholeHost } from "#pullsecret/containerd/endpoints.ts";
 import { repositoryOf } from "#pullsecret/registry/image.ts";
 import { match } from "#pullsecret/kubelet/match.ts";
 
@@ -9,9 +10,10 @@ export type Explained = Readonly<{
   image: string;
   /**
    * The entries that the kubelet tries, in the kubelet's order. The order of entries with the same
-   * number is random, and changes each time the kubelet reads the file.
+   * number is random, and changes each time the kubelet reads the file. `place`: which file of the
+   * nodes has the entry, if it is not config.json.
    */
-  tries: readonly (RegistryStatus & Readonly<{ order: number }>)[];
+  tries: readonly (RegistryStatus & Readonly<{ order: number; place?: "hosts.toml" }>)[];
   ignored: readonly Readonly<{ registry: string; reason: string }>[];
   /** The number of registries that the status does not list. They might also serve the image. */
   omitted: number;
@@ -32,21 +34,34 @@ export function explainObject(object: GlobalPullSecret, image: string): Explaine
   });
   return {
     image,
-    tries: spec?.delivery?.mode === "CredentialProvider" ? fileFirst(orderedTries) : orderedTries,
+    tries: placed(orderedTries, spec?.delivery?.mode),
     ignored: ignored.map(({ key, reason }) => ({ registry: key, reason })),
     omitted: status?.registriesOmitted ?? 0,
   };
 }
 
+/** Whether config.json has the entry in a mode that also uses another file. */
+const inFile: Readonly<Partial<Record<DeliveryMode, (entry: RegistryStatus) => boolean>>> = {
+  CredentialProvider: ({ source }) => source === sourceIds.original,
+  Runtime: ({ source, registry }) =>
+    source === sourceIds.original || wholeHost(registry) === undefined,
+};
+
 /**
- * The entries in the order of kubelets in mode CredentialProvider: first the entries of
- * config.json, all of which are from the original, then the entries of the provider.
+ * The entries in their order in this mode: first the entries of config.json, then those of the
+ * credential provider or of containerd's hosts.toml.
  */
-function fileFirst(tries: Explained["tries"]): Explained["tries"] {
-  const isInFile = ({ source }: RegistryStatus) => source === sourceIds.original;
+function placed(tries: Explained["tries"], mode: DeliveryMode = "Restart"): Explained["tries"] {
+  const isInFile = inFile[mode];
+  if (isInFile === undefined) return tries;
+  const others = tries.filter((entry) => !isInFile(entry));
+  const beside =
+    mode === "Runtime"
+      ? others.map((entry) => ({ ...entry, place: "hosts.toml" as const }))
+      : others;
   // Only the original can have several entries for one registry, so the new order does not separate
   // entries that have the same number.
-  return renumbered([...tries.filter(isInFile), ...tries.filter((entry) => !isInFile(entry))]);
+  return renumbered([...tries.filter(isInFile), ...beside]);
 }
 
 /** Numbers the entries again from 1. Entries that had equal numbers get equal numbers again. */
@@ -56,6 +71,11 @@ function renumbered(tries: Explained["tries"]): Explained["tries"] {
     if (entry.order !== tries[at - 1]?.order) order = at + 1;
     return { ...entry, order };
   });
+}
+
+/** The end of an entry's line, if the entry is not in config.json. */
+export function inPlace(place: Explained["tries"][number]["place"]): string {
+  return place === undefined ? "" : `, in ${place}`;
 }
 
 /** The text above the entries, which explains their numbers. */

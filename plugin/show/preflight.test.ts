@@ -28,6 +28,21 @@ const node = (
     },
   }) as V1Node;
 
+for (const [runtime, isPossible] of [
+  ["containerd://2.2.9", true],
+  ["containerd://2.10.0", true],
+  ["containerd://3.0.0", true],
+  ["containerd://2.0.4", false],
+  ["containerd://1.7.27", false],
+  ["cri-o://1.34.0", false],
+] as const)
+  test(`predicts mode Runtime exactly for nodes whose containerd is recent: ${runtime}`, () => {
+    const recent = node({});
+    Object.assign(recent.status?.nodeInfo ?? {}, { containerRuntimeVersion: runtime });
+    assert.equal(kindOf(recent).modes.includes("Runtime"), isPossible);
+    assert.equal(kindOf(recent), kindOf(recent));
+  });
+
 const server = { "node-role.kubernetes.io/control-plane": "true" };
 
 const first = "kubeadm, and others with kubelet.service";

@@ -57,6 +57,15 @@ function oldPartsOf({ status }: V1Node): string[] {
   ];
 }
 
+/**
+ * Whether the node's containerd sends the headers of hosts.toml to token services. Only the node's
+ * configuration shows whether it uses the files (docs/use/delivery-runtime.md).
+ */
+function hasHosts({ status }: V1Node): boolean {
+  const { containerRuntimeVersion: runtime = "" } = status?.nodeInfo ?? {};
+  return runtime.startsWith("containerd:") && !isBelow(runtime, [2, 1]);
+}
+
 export function kindOf(node: V1Node): Kind {
   const platform = platformOf(node);
   const { name, units, modes, restarts, note, provider, evidence, values } = platform;
@@ -75,7 +84,7 @@ export function kindOf(node: V1Node): Kind {
     distribution: plain(name),
     state,
     unit: (isControlPlane(node) ? units[0] : units.at(-1)) ?? "-",
-    modes,
+    modes: modes.length > 0 && hasHosts(node) ? [...modes, "Runtime"] : modes,
     restarts,
     ...(notes.length > 0 && { note: plain(notes.join("; ")) }),
     ...(values && { values }),

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
+import { wholeHost } from "#pullsecret/containerd/endpoints.ts";
 import { parted } from "#pullsecret/containerd/hosts.ts";
 import { contentWith, entry } from "#agent/facts/facts.fixture.ts";
 import type { Content } from "#agent/journal/journal.ts";
@@ -11,7 +12,6 @@ import {
   type Runtime,
   unremovable,
   unservedIn,
-  wholeHost,
 } from "./plan.ts";
 
 const file = (text: string, mode = 0o644): HostsFile => ({
@@ -84,7 +84,10 @@ test("writes new files that only root can read, and returns no change once they 
 });
 
 /** The directories after the changes were made. */
-function after(runtime: Runtime, given = changesFor(moved(runtime), runtime, true, false)): Runtime {
+function after(
+  runtime: Runtime,
+  given = changesFor(moved(runtime), runtime, true, false),
+): Runtime {
   const directories = new Map(runtime.directories);
   for (const { directory, file: target, isOurDirectory } of given)
     if ("bytes" in target) directories.set(directory, { ...target, kind: "file", identity: "2" });

@@ -8,9 +8,9 @@ import {
   defaultDirectory,
   directoriesOf,
   registryOf,
+  wholeHost,
 } from "#pullsecret/containerd/endpoints.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
-import { hasWildcard, hostOf, identity, served } from "#pullsecret/registry/registry.ts";
 import type { FileIdentity } from "#agent/files/atomic-write.ts";
 import type { Content, Entry, File } from "#agent/journal/journal.ts";
 import { credentialOf, valueOf } from "../config-json/document.ts";
@@ -50,14 +50,6 @@ type Plan = Readonly<{
   served: ReadonlySet<string>;
   refused: ReadonlyMap<string, string>;
 }>;
-
-/** The registry of an entry that serves a whole host; undefined for any other entry. */
-export function wholeHost(key: string): string | undefined {
-  const registry = identity(key);
-  if (registry === undefined || hasWildcard(registry)) return undefined;
-  const images = served(registry);
-  return images === hostOf(images) ? images : undefined;
-}
 
 /** Our entries for whole hosts. The original's entries stay in config.json. */
 function credentialsIn(entries: readonly Entry[]): Credentials {
@@ -203,8 +195,7 @@ function planOne(
   const made = put(theirs, registry, credentials, origin ?? { mode: found.mode });
   const bytes = "bytes" in made ? made.bytes : theirs;
   const file = bytes === theirs ? fileOf(theirs, origin, found.mode) : closed(bytes, found.mode);
-  const isRight =
-    "bytes" in file && file.mode === found.mode && file.bytes.equals(found.bytes);
+  const isRight = "bytes" in file && file.mode === found.mode && file.bytes.equals(found.bytes);
   const change = {
     directory,
     file,

@@ -19,7 +19,11 @@ const rows: readonly (readonly [
   ["without a last slash", { [main]: `version = 3\n${path(`${good}/`)}` }, good],
   [
     "from an import that matches a pattern",
-    { [main]: "version = 3\nimports = ['conf.d/*.toml']\n", [first]: path(good), [`${first}~`]: "[" },
+    {
+      [main]: "version = 3\nimports = ['conf.d/*.toml']\n",
+      [first]: path(good),
+      [`${first}~`]: "[",
+    },
     good,
   ],
   [
@@ -38,7 +42,10 @@ const rows: readonly (readonly [
   ],
   [
     "if imports are circular",
-    { [main]: `version = 3\nimports = ["${first}"]\n`, [first]: `imports = ["../config.toml"]\n${path(good)}` },
+    {
+      [main]: `version = 3\nimports = ["${first}"]\n`,
+      [first]: `imports = ["../config.toml"]\n${path(good)}`,
+    },
     good,
   ],
   ["but not without config_path", { [main]: "version = 3\n" }, /config_path is not set/],
@@ -49,7 +56,11 @@ const rows: readonly (readonly [
     { [main]: `version = 3\nimports = ["${first}"]\n${path(good)}`, [first]: "version = 2" },
     /not of version 3/,
   ],
-  ["but not a list", { [main]: `version = 3\n${path(`${good}:/etc/docker/certs.d`)}` }, /one directory/],
+  [
+    "but not a list",
+    { [main]: `version = 3\n${path(`${good}:/etc/docker/certs.d`)}` },
+    /one directory/,
+  ],
   ["but not a relative path", { [main]: `version = 3\n${path("certs.d")}` }, /one directory/],
   ["but not a number", { [main]: `version = 3\n${images}config_path = 1` }, /one directory/],
   ["but not from text that is not TOML", { [main]: "version" }, /not TOML/],

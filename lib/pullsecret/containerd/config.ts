@@ -64,6 +64,8 @@ function resolved(pattern: string, parent: string, files: ConfigFiles): readonly
     .slice(dirname(path).length + 1)
     .replaceAll(/[\\^$.|?+(){}[\]]/g, String.raw`\$&`)
     .replaceAll("*", "[^/]*");
-  const names = files.list(dirname(path)).filter((name) => new RegExp(`^${expression}$`).test(name));
+  const names = files
+    .list(dirname(path))
+    .filter((name) => new RegExp(`^${expression}$`).test(name));
   return names.toSorted().map((name) => join(dirname(path), name));
 }

@@ -2,7 +2,14 @@
  * hosts.toml as containerd reads it (core/remotes/docker/config/hosts.go): the endpoints that
  * containerd tries for the images of one registry. Pure.
  */
-import { dockerHubImages, dockerHubRegistry } from "../registry/registry.ts";
+import {
+  dockerHubImages,
+  dockerHubRegistry,
+  hasWildcard,
+  hostOf,
+  identity,
+  served,
+} from "../registry/registry.ts";
 import { isTable, isText, type TomlTable } from "./toml.ts";
 
 /**
@@ -55,17 +62,26 @@ const kinds: Readonly<Record<string, (value: unknown) => boolean>> = {
     isText(value) || (Array.isArray(value) && value.every((part) => isText(part) || isPair(part))),
   skip_verify: (value) => typeof value === "boolean",
   override_path: (value) => typeof value === "boolean",
-  dial_timeout: (value) => isText(value) && /^(?:(?:\d+(?:\.\d+)?(?:ns|us|ms|s|m|h))+|0)?$/.test(value),
+  dial_timeout: (value) =>
+    isText(value) && /^(?:(?:\d+(?:\.\d+)?(?:ns|us|ms|s|m|h))+|0)?$/.test(value),
   header: (value) =>
     isTable(value) && Object.values(value).every((part) => isText(part) || isTexts(part)),
 };
 
 /** Host and port of an address; containerd prepends https:// unless the address begins with http. */
-function hostIn(address: string): string | undefined {
+export function hostIn(address: string): string | undefined {
   const url = address.startsWith("http") ? address : `https://${address}`;
   return /^https?:\/\/([A-Za-z0-9._-]+(?::\d+)?|\[[0-9A-Fa-f:.]+\](?::\d+)?)(?:\/[\w./~-]*)?$/.exec(
     url,
   )?.[1];
+}
+
+/** The registry of an entry that serves a whole host; undefined for any other entry. */
+export function wholeHost(key: string): string | undefined {
+  const registry = identity(key);
+  if (registry === undefined || hasWildcard(registry)) return undefined;
+  const images = served(registry);
+  return images === hostOf(images) ? images : undefined;
 }
 
 /** The registry whose credential an endpoint of this host gets. */
@@ -73,9 +89,39 @@ export function registryAt(host: string): string {
   return host === dockerHubRegistry ? dockerHubImages : host;
 }
 
-/** The host that containerd asks for a registry's images if hosts.toml does not name a server. */
-export function serverOf(registry: string): string {
-  return registry === dockerHubImages ? dockerHubRegistry : registry;
+/**
+ * The address of the registry itself, from its hosts.toml or else as containerd chooses it;
+ * undefined for the default of all registries.
+ */
+export function addressOf({ server }: TomlTable, registry: string | undefined): string | undefined {
+  if (isText(server) && server !== "") return server;
+  if (registry === undefined) return undefined;
+  if (registry === dockerHubImages) return `https://${dockerHubRegistry}`;
+  const port = /:(\d+)$/.exec(registry)?.[1] ?? "443";
+  return isLocal(registry) && port !== "443" ? `http://${registry}` : `https://${registry}`;
+}
+
+/** The node itself: containerd does not verify its certificate, and falls back to plain HTTP. */
+function isLocal(registry: string): boolean {
+  return /^(?:localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?$/.test(registry);
+}
+
+/** The fields with which a table below `host` is asked as the registry itself is, for pulls. */
+export function copied(document: TomlTable, registry: string): TomlTable {
+  const names = ["ca", "client", "skip_verify", "override_path", "dial_timeout", "header"];
+  const fields = names.flatMap((name) =>
+    document[name] === undefined ? [] : [[name, document[name]] as const],
+  );
+  const all = (document["capabilities"] ?? ["pull", "resolve"]) as readonly string[];
+  const pulling = all.filter((name) => ["pull", "resolve"].includes(name.toLowerCase()));
+  const unverified =
+    (document["server"] ?? "") === "" && isLocal(registry) && !registry.endsWith(":80");
+  return {
+    // Without any capability, the table would have all.
+    capabilities: pulling.length > 0 ? pulling : all,
+    ...(unverified && { skip_verify: true }),
+    ...Object.fromEntries(fields),
+  };
 }
 
 /**

@@ -12,75 +12,97 @@ const plain = "# Do not edit lines that end with this mark. # global-pull-secret
 const lineOf = (registry: string, prefix = "header.") =>
   `${prefix}Authorization = "Basic ${auth(registry)}" # global-pull-secret: ${registry}\n`;
 
+const tableOf = (registry: string, address = `https://${registry}`, fields = "") =>
+  `[host."${address}"]\ncapabilities = ["pull","resolve"]\n${fields}`.replaceAll(
+    "\n",
+    ` # global-pull-secret: ${registry}\n`,
+  ) + lineOf(registry);
+
 const rows: readonly (readonly [
   what: string,
   registry: string | undefined,
   theirs: string,
   result: string | RegExp,
 ])[] = [
-  ["an empty file", "a.io", "", lineOf("a.io")],
+  ["an empty file", "a.io", "", tableOf("a.io")],
   [
-    "a server, and not a mirror without a credential",
+    "an empty file of Docker Hub",
+    "docker.io",
+    "",
+    tableOf("docker.io", "https://registry-1.docker.io"),
+  ],
+  [
+    "a file with a server, after a mirror without a credential",
     "a.io",
-    'server = "https://a.io"\n[host."https://other.io"]\n',
-    `${lineOf("a.io")}server = "https://a.io"\n[host."https://other.io"]\n`,
+    'server = "https://s.io/v2"\nca = "ca.crt"\n[host."https://other.io"]\n',
+    `server = "https://s.io/v2"\nca = "ca.crt"\n[host."https://other.io"]\n${tableOf("a.io", "https://s.io/v2", 'ca = "ca.crt"\n')}`,
   ],
   [
     "a mirror with its own credential",
     "docker.io",
     '[host."https://m.io"]\n  capabilities = ["pull"]\n',
-    `${lineOf("docker.io")}[host."https://m.io"]\n${lineOf("m.io")}  capabilities = ["pull"]\n`,
+    `[host."https://m.io"]\n${lineOf("m.io")}  capabilities = ["pull"]\n${tableOf("docker.io", "https://registry-1.docker.io")}`,
   ],
   [
-    "a server at another address, which is also a host",
+    "the table of the server's address",
     "a.io",
     'server = "http://10.0.0.1:5000"\n[host."http://10.0.0.1:5000"]\nskip_verify = true\n',
-    `${lineOf("a.io")}server = "http://10.0.0.1:5000"\n[host."http://10.0.0.1:5000"]\n${lineOf("a.io")}skip_verify = true\n`,
+    `server = "http://10.0.0.1:5000"\n[host."http://10.0.0.1:5000"]\n${lineOf("a.io")}skip_verify = true\n`,
   ],
   [
-    "a server that has a credential of its own, too",
+    "the table of a server that has a credential of its own, too",
     "a.io",
-    'server = "https://m.io"\n',
-    `${lineOf("a.io")}server = "https://m.io"\n`,
+    '[host."https://m.io"]\n[other]\n[host."https://a.io"]\n',
+    `[host."https://m.io"]\n${lineOf("m.io")}[other]\n[host."https://a.io"]\n${lineOf("a.io")}`,
   ],
   [
-    "a server of a registry without a credential",
-    "x.io",
-    'server = "https://m.io"\n',
-    `${lineOf("m.io")}server = "https://m.io"\n`,
-  ],
-  [
-    "Docker Hub's server",
-    "docker.io",
-    'server = "https://registry-1.docker.io"\n',
-    `${lineOf("docker.io")}server = "https://registry-1.docker.io"\n`,
-  ],
-  [
-    "tables of headers",
+    "a mirror's table of headers, and copies the server's headers",
     "a.io",
     "[header]\nx = 'y'\n[host.'https://m.io'.header] # theirs\nx = ['y']",
-    `[header]\n${lineOf("a.io", "")}x = 'y'\n[host.'https://m.io'.header] # theirs\n${lineOf("m.io", "")}x = ['y']`,
+    `[header]\nx = 'y'\n[host.'https://m.io'.header] # theirs\n${lineOf("m.io", "")}x = ['y']\n${tableOf("a.io", "https://a.io", 'header."x" = "y"\n').trimEnd()}`,
   ],
   [
-    "a table that ends the file",
-    "a.io",
+    "a mirror's table that ends the file",
+    "x.io",
     '[host."https://m.io"]',
-    `${lineOf("a.io")}[host."https://m.io"]\n${lineOf("m.io").trimEnd()}`,
+    `[host."https://m.io"]\n${lineOf("m.io").trimEnd()}`,
   ],
   [
     "lines that end with a carriage return",
-    "a.io",
+    "x.io",
     '[host."https://m.io"]\r\n',
-    `${lineOf("a.io")}[host."https://m.io"]\r\n${lineOf("m.io")}`,
+    `[host."https://m.io"]\r\n${lineOf("m.io")}`,
   ],
-  ["the default's mirror", undefined, '[host."https://m.io"]\n', `[host."https://m.io"]\n${lineOf("m.io")}`],
+  [
+    "the default's mirror",
+    undefined,
+    '[host."https://m.io"]\n',
+    `[host."https://m.io"]\n${lineOf("m.io")}`,
+  ],
   ["no line for the default's own server", undefined, "skip_verify = true\n", /^no$/],
+  ["no line for a registry without a credential", "x.io", 'server = "https://m.io"\n', /^no$/],
   ["nothing but a mirror of others", "x.io", '[host."https://other.io"]\n', /^no$/],
   ["not a file that is not TOML", "a.io", "server = ", /not TOML/],
   ["not a file that is not UTF-8", "a.io", "# \xff", /not TOML/],
-  ["not another program's Authorization", "a.io", "[header]\nauthorization = 'x'\n", /Authorization of another/],
-  ["not an inline table", "a.io", "header = {x = 'y'}\n", /unusual/],
-  ["not a table in a text", "a.io", 'x = """\n[host."https://m.io"]\n"""\n[host]\n"https://m.io" = {}\n', /unusual/],
+  [
+    "not another program's Authorization",
+    "a.io",
+    "[header]\nauthorization = 'x'\n",
+    /Authorization of another/,
+  ],
+  [
+    "not another program's Authorization at the server's address",
+    "a.io",
+    "[host.'https://a.io'.header]\nauthorization = 'x'\n",
+    /Authorization of another/,
+  ],
+  ["not an inline table", "a.io", "host = {'https://m.io' = {}}\n", /unusual/],
+  [
+    "not a table in a text",
+    "a.io",
+    'x = """\n[host."https://m.io"]\n"""\n[host]\n"https://m.io" = {}\n',
+    /unusual/,
+  ],
   ["not a field that containerd cannot decode", "a.io", 'capabilities = "pull"\n', /capabilities/],
   ["not an unknown capability", "a.io", 'capabilities = ["fly"]\n', /capabilities/],
   ["not an address that cannot be read", "a.io", 'server = "https://a b"\n', /address/],
@@ -151,13 +173,17 @@ test("law: without our lines, every file is what it was, byte for byte", () => {
 
 test("law: text around our lines is kept, whatever others write", () => {
   fc.assert(
-    fc.property(fc.uint8Array({ maxLength: 50 }), fc.uint8Array({ maxLength: 50 }), (head, tail) => {
-      const others = (bytes: Uint8Array) => Buffer.from(bytes.filter((byte) => byte !== 0x23));
-      const line = Buffer.from(lineOf("a.io"));
-      const [first, last] = [Buffer.concat([others(head), Buffer.from("\n")]), others(tail)];
-      const { theirs } = parted(Buffer.concat([first, line, last]));
-      assert.deepEqual(theirs, Buffer.concat([first, last]));
-    }),
+    fc.property(
+      fc.uint8Array({ maxLength: 50 }),
+      fc.uint8Array({ maxLength: 50 }),
+      (head, tail) => {
+        const others = (bytes: Uint8Array) => Buffer.from(bytes.filter((byte) => byte !== 0x23));
+        const line = Buffer.from(lineOf("a.io"));
+        const [first, last] = [Buffer.concat([others(head), Buffer.from("\n")]), others(tail)];
+        const { theirs } = parted(Buffer.concat([first, line, last]));
+        assert.deepEqual(theirs, Buffer.concat([first, last]));
+      },
+    ),
     { seed: 1 },
   );
 });

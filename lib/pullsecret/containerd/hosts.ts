@@ -1,12 +1,16 @@
 /**
  * Our lines in hosts.toml: the credential of an endpoint, as its header Authorization. Pure.
  *
+ * The server itself, which containerd asks last, never gets a header: it is asked without a
+ * credential, so a denied credential does not break pulls of public images. Before it, containerd
+ * asks the same address with the credential, in a table of its own.
+ *
  * Each line of ours ends with a mark. So the file of the other programs is always the file without
  * our lines, byte for byte, whatever they changed meanwhile, and even without a journal. A result is
  * used only if containerd reads it as the other programs' document with our headers.
  */
 import { isDeepStrictEqual } from "node:util";
-import { type Endpoint, endpointsOf, registryAt, serverOf } from "./endpoints.ts";
+import { addressOf, copied, endpointsOf, hostIn, registryAt } from "./endpoints.ts";
 import { isTable, readToml, type TomlTable } from "./toml.ts";
 
 /** Registry → `auth`: base64 of user:password. */
@@ -63,9 +67,9 @@ export type Put =
 
 /**
  * Puts the credentials of the endpoints into the file of `registry` (undefined: the default of all
- * registries). The server gets the credential of the registry, because the owner of the node declares
- * it to be the registry. Any other endpoint gets the credential of its own host. `theirs` is empty if
- * there is no file.
+ * registries). The server's address gets the credential of the registry, because the owner of the
+ * node declares it to be the registry. Any other endpoint gets the credential of its own host.
+ * `theirs` is empty if there is no file.
  */
 export function put(
   theirs: Buffer,
@@ -77,62 +81,59 @@ export function put(
   if (document === undefined) return { why: "it is not TOML" };
   const endpoints = endpointsOf(document);
   if (typeof endpoints === "string") return { why: endpoints };
-  const chosen = endpoints.flatMap((endpoint) => {
-    const named = registryFor(endpoint, endpoints[0], registry, credentials);
+  const own = registry === undefined ? undefined : credentials.get(registry);
+  const address = addressOf(document, registry);
+  const main = address === undefined ? undefined : hostIn(address);
+  const [server, ...mirrors] = endpoints;
+  const same = mirrors.filter(({ host }) => host !== undefined && host === main);
+  const isTaken =
+    own !== undefined && [server, ...same].some((endpoint) => endpoint?.hasAuthorization);
+  const choices = mirrors.flatMap(({ table = "", host = "", hasAuthorization }): Choice[] => {
+    const isMain = own !== undefined && host === main;
+    const named = isMain ? registry : registryAt(host);
     const auth = named === undefined ? undefined : credentials.get(named);
-    return named === undefined || auth === undefined ? [] : [{ endpoint, registry: named, auth }];
+    if (auth === undefined || named === undefined || hasAuthorization) return [];
+    return isMain && isTaken ? [] : [{ table, registry: named, auth }];
   });
-  const free = chosen.filter(({ endpoint }) => !endpoint.hasAuthorization);
-  const own = chosen.filter((choice) => choice.registry === registry);
-  const isTaken = own.some(({ endpoint }) => endpoint.hasAuthorization);
-  const mine = isTaken ? free.filter((choice) => choice.registry !== registry) : free;
+  if (own !== undefined && registry && address !== undefined && !isTaken && same.length === 0)
+    choices.push({ table: address, registry, auth: own, added: copied(document, registry) });
   const why = isTaken ? { why: "it has an Authorization of another program" } : {};
-  if (mine.length === 0) return { bytes: theirs, served: false, ...why };
-  const bytes = withLines(theirs, mine, origin);
-  if (bytes === undefined || !isDeepStrictEqual(readToml(bytes), withHeaders(document, mine)))
+  if (choices.length === 0) return { bytes: theirs, served: false, ...why };
+  const bytes = withLines(theirs, choices, origin);
+  if (bytes === undefined || !isDeepStrictEqual(readToml(bytes), withHeaders(document, choices)))
     return { why: "its tables are written in an unusual form" };
-  return { bytes, served: own.length > 0 && !isTaken, ...why };
+  return { bytes, served: own !== undefined && !isTaken, ...why };
 }
 
-type Choice = Readonly<{ endpoint: Endpoint; registry: string; auth: string }>;
+/** A table below `host` that gets a credential. `added`: the fields of a table that we add. */
+type Choice = Readonly<{ table: string; registry: string; auth: string; added?: TomlTable }>;
 
-function registryFor(
-  { host, table }: Endpoint,
-  server: Endpoint | undefined,
-  registry: string | undefined,
-  credentials: Credentials,
-): string | undefined {
-  const main = server?.host ?? (registry && serverOf(registry));
-  const at = host ?? (table === undefined ? main : undefined);
-  if (at === undefined) return undefined;
-  if (at === main && registry !== undefined && credentials.has(registry)) return registry;
-  return registryAt(at);
-}
-
-/** A header of a table: `[host."https://a.io"]` or `[host."https://a.io".header]` or `[header]`. */
+/** The header of a table: `[host."https://a.io"]` or `[host."https://a.io".header]`. */
 const tableLine =
-  /^\s*\[\s*(?:host\s*\.\s*(?:"([^"\\]*)"|'([^']*)'|([\w-]+))\s*(\.\s*header\s*)?|(header)\s*)\]\s*(?:#.*)?$/;
+  /^\s*\[\s*host\s*\.\s*(?:"([^"\\]*)"|'([^']*)'|([\w-]+))\s*(\.\s*header\s*)?\]\s*(?:#.*)?$/;
 
-/** The file with a line for each choice; undefined if an endpoint has no place for one. */
+/** The file with our lines; undefined if a table has no place for one. */
 function withLines(theirs: Buffer, choices: readonly Choice[], origin: Origin): Buffer | undefined {
   const lines = theirs.toString("latin1").split("\n");
   /** Table → the line of its header, and whether it is the table of its headers. */
-  const places = new Map<string | undefined, Readonly<{ at: number; isHeaders: boolean }>>();
-  places.set(undefined, { at: -1, isHeaders: false });
+  const places = new Map<string, Readonly<{ at: number; isHeaders: boolean }>>();
   for (const [at, line] of lines.entries()) {
-    const [matched, double, single, bare, sub, top] = tableLine.exec(line) ?? [];
-    if (matched === undefined) continue;
-    const isHeaders = sub !== undefined || top !== undefined;
-    const table = top === undefined ? (double ?? single ?? bare) : undefined;
-    if (isHeaders || !places.has(table)) places.set(table, { at, isHeaders });
+    const [matched, double, single, bare, sub] = tableLine.exec(line) ?? [];
+    const table = double ?? single ?? bare;
+    if (matched === undefined || table === undefined) continue;
+    if (sub !== undefined || !places.has(table))
+      places.set(table, { at, isHeaders: sub !== undefined });
   }
-  const inserted = Map.groupBy(choices, ({ endpoint }) => places.get(endpoint.table)?.at);
+  // Our tables come after all others. A last line without a line break stays the last one.
+  const end = lines.at(-1) === "" ? lines.length - 2 : lines.length - 1;
+  const inserted = Map.groupBy(choices, ({ table, added }) =>
+    added ? end : places.get(table)?.at,
+  );
   if (inserted.has(undefined)) return undefined;
   const linesAt = (at: number) =>
-    (inserted.get(at) ?? []).map(({ endpoint, registry, auth }) => {
-      const name = places.get(endpoint.table)?.isHeaders ? "" : "header.";
-      return `${name}Authorization = "Basic ${auth}" ${mark}${registry}`;
-    });
+    (inserted.get(at) ?? []).flatMap((choice) =>
+      linesOf(choice, places.get(choice.table)?.isHeaders === true),
+    );
   const note = typeof origin === "string" ? origin : origin.mode.toString(8);
   const all = [
     `${explanation} ${mark}${note}`,
@@ -142,16 +143,25 @@ function withLines(theirs: Buffer, choices: readonly Choice[], origin: Origin): 
   return Buffer.from(all.join("\n"), "latin1");
 }
 
+function linesOf({ table, registry, auth, added }: Choice, isHeaders: boolean): string[] {
+  const { header = {}, ...fields } = added ?? {};
+  const lines = [
+    ...(added ? [`[host.${JSON.stringify(table)}]`] : []),
+    ...Object.entries(fields).map(([name, value]) => `${name} = ${JSON.stringify(value)}`),
+    ...Object.entries(header as TomlTable).map(
+      ([name, value]) => `header.${JSON.stringify(name)} = ${JSON.stringify(value)}`,
+    ),
+    `${isHeaders ? "" : "header."}Authorization = "Basic ${auth}"`,
+  ];
+  return lines.map((line) => `${line} ${mark}${registry}`);
+}
+
 /** The document that containerd must read. */
 function withHeaders(document: TomlTable, choices: readonly Choice[]): TomlTable {
-  return choices.reduce((before, { endpoint: { table }, auth }) => {
-    const added = (fields: TomlTable) => ({
-      ...fields,
-      header: { ...(fields["header"] as object), Authorization: `Basic ${auth}` },
-    });
-    if (table === undefined) return added(before);
-    const mirrors = before["host"];
-    const fields = isTable(mirrors) ? mirrors[table] : undefined;
-    return { ...before, host: { ...(mirrors as object), [table]: added(fields as TomlTable) } };
+  return choices.reduce((before, { table, auth, added }) => {
+    const mirrors = isTable(before["host"]) ? before["host"] : {};
+    const fields = (added ?? mirrors[table]) as TomlTable;
+    const header = { ...(fields["header"] as object), Authorization: `Basic ${auth}` };
+    return { ...before, host: { ...mirrors, [table]: { ...fields, header } } };
   }, document);
 }

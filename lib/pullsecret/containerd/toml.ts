@@ -13,7 +13,9 @@ export function readToml(bytes: Uint8Array): TomlTable | undefined {
   try {
     const text = Buffer.from(bytes).toString();
     // The parser's tables have no prototype, by which a comparison would distinguish them.
-    return structuredClone(parse(text, { maxDepth, integersAsBigInt: true, unsafeKeyBehaviour: "throw" }));
+    return structuredClone(
+      parse(text, { maxDepth, integersAsBigInt: true, unsafeKeyBehaviour: "throw" }),
+    );
   } catch {
     return undefined;
   }

@@ -4,8 +4,8 @@
  *
  * The order of the rules: what a node without a journal does; then the file, in every phase: what
  * other programs did is kept, what leaves leaves at once, and a drift is repaired; then the
- * credential provider's answer and containerd's hosts.toml; then the table of phases.ts. While the disk cannot be written,
- * nothing of this is done, but a dead kubelet is started.
+ * credential provider's answer and containerd's hosts.toml; then the table of phases.ts. While the
+ * disk cannot be written, nothing of this is done, but a dead kubelet is started.
  */
 import { overlay } from "../delivery/config-json/overlay.ts";
 import { answerFor } from "../delivery/provider/places.ts";

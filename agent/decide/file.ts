@@ -57,7 +57,7 @@ export function nextJournal(facts: Facts, journal: Journal): Journal {
   return { ...next, theirs, content };
 }
 
-/** The content, with the place of each entry in the present mode. `isNew`: the node takes it now. */
+/** The content with the place of each entry in this mode. `isNew`: the node takes it now. */
 export function placed<C extends Content>(
   { installed, runtime, config }: Facts,
   content: C,

@@ -35,6 +35,9 @@ test("has defaults that match the DaemonSet's mounts", () => {
     secretDirectory: "/etc/global-pull-secret",
     kubeletDirectory: "/host/kubelet",
     systemdDirectory: "/host/systemd",
+    containerdPath: undefined,
+    containerdDirectory: "/host/containerd",
+    hostsDirectory: "/host/certs.d",
     credentialsDirectory: "/var/run/secrets/kubernetes.io/serviceaccount",
     mountinfo: "/proc/self/mountinfo",
     apiHost: "fd00::1",
@@ -46,10 +49,10 @@ test("reads every flag", () => {
   const argv =
     "--unit k3s.service --delivery CredentialProvider --scope Annotated --restart Never --restart-control-plane Always --probation 0s " +
     "--healthz-port 10250 --healthz-address 10.0.0.1 --secret-directory /s --kubelet-directory /k --systemd-directory /sd " +
-    "--credentials-directory /c --mountinfo /m";
+    "--containerd-path /e --containerd-directory /ce --hosts-directory /h --credentials-directory /c --mountinfo /m";
   assert.equal(
     Object.values(configOf(...argv.split(" "))).join(" "),
-    "node1 u-1 k3s.service CredentialProvider Annotated Never Always 0 10250 10.0.0.1 /s /k /sd /c /m fd00::1 443",
+    "node1 u-1 k3s.service CredentialProvider Annotated Never Always 0 10250 10.0.0.1 /s /k /sd /e /ce /h /c /m fd00::1 443",
   );
 });
 
@@ -57,6 +60,7 @@ for (const [argv, expected] of [
   ["--restart Always", "Restart"],
   ["--restart Never --scope Annotated", "Reread"],
   ["--restart Never --delivery CredentialProvider", "CredentialProvider"],
+  ["--restart Never --delivery Runtime", "Runtime"],
   ["--restart Never --delivery CredentialProvider --scope All", "CredentialProvider"],
   [
     "--restart Never --delivery CredentialProvider --scope Annotated",
@@ -77,7 +81,7 @@ const wrong: readonly (readonly [argv: string, error: string])[] = [
   ],
   [
     "--delivery Restart",
-    '--delivery "Restart": is not one of the choices; give ConfigFile, CredentialProvider',
+    '--delivery "Restart": is not one of the choices; give ConfigFile, CredentialProvider, Runtime',
   ],
   ["--scope annotated", '--scope "annotated": is not one of the choices; give All, Annotated'],
   ["--restart never", '--restart "never": is not one of the choices; give Always, Never'],
@@ -126,5 +130,5 @@ test("reports all wrong flags at once", () =>
 test("lists every flag and variable once in the usage", () => {
   const names = [...usage().matchAll(/^ {2}(--[a-z-]+|[A-Z_]+) /gm)].map(([, name]) => name);
   assert.equal(new Set(names).size, names.length);
-  assert.equal(names.length, 17);
+  assert.equal(names.length, 20);
 });

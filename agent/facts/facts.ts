@@ -44,8 +44,8 @@ type KubeletFact = Readonly<{
 export type Facts = Readonly<{
   /**
    * `restart`: the policy that the flags set for this node's unit, if the unit is known. `scope`:
-   * the pods that the credential provider serves; undefined in other modes. `isRuntime`: the mode is
-   * Runtime.
+   * the pods that the credential provider serves; undefined in other modes. `isRuntime`: the mode
+   * is Runtime.
    */
   config: Pick<Config, "restart" | "probation" | "healthzPort" | "healthzAddress"> &
     Readonly<{ scope: ProviderScope | undefined; isRuntime: boolean }>;

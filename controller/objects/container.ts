@@ -27,8 +27,6 @@ const nodeFlags = [
   `--allow-fs-read=${names.mountPaths.secret}/*`,
   `--allow-fs-read=${names.mountPaths.kubelet}/*`,
   `--allow-fs-read=${names.mountPaths.systemd}/private`,
-  `--allow-fs-read=${names.mountPaths.containerd}/*`,
-  `--allow-fs-read=${names.mountPaths.hosts}/*`,
   `--allow-fs-read=${names.mountPaths.credentials}/*`,
   // `boot_id` identifies the boot. `mountinfo` shows whose directory is mounted, and its covers.
   "--allow-fs-read=/proc/sys/kernel/random/boot_id",
@@ -42,10 +40,15 @@ const nodeFlags = [
   `--allow-fs-write=${names.mountPaths.kubelet}/${names.nodeFiles.folder}/*`,
   // The agent empties its credential provider's answer after a switch to another mode.
   `--allow-fs-write=${names.mountPaths.kubelet}/${names.providerFiles.answer}`,
-  // In mode Runtime, and until another mode has removed our lines.
-  `--allow-fs-write=${names.mountPaths.hosts}/*`,
   // The agent writes this file so that core dumps do not contain its memory.
   "--allow-fs-write=/proc/self/coredump_filter",
+];
+
+/** Flags for agents that have containerd's directory. */
+const hostsFlags = [
+  `--allow-fs-read=${names.mountPaths.containerd}/*`,
+  `--allow-fs-read=${names.mountPaths.hosts}/*`,
+  `--allow-fs-write=${names.mountPaths.hosts}/*`,
 ];
 
 /** The name of the volume that covers folders. */
@@ -73,7 +76,12 @@ export function container(agent: Agent): V1Container {
     name: names.agentContainer,
     image: agent.image,
     imagePullPolicy: "IfNotPresent",
-    command: ["/nodejs/bin/node", ...nodeFlags, "/app/agent.cjs"],
+    command: [
+      "/nodejs/bin/node",
+      ...nodeFlags,
+      ...(agent.containerdDirectory === undefined ? [] : hostsFlags),
+      "/app/agent.cjs",
+    ],
     args: Object.entries({
       unit: agent.kubeletUnit,
       restart: restartOf(agent.delivery),

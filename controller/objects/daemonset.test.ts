@@ -284,6 +284,42 @@ for (const delivery of providers)
     assert.deepEqual(hostPaths({ delivery }), ["/var/lib/kubelet"]);
   });
 
+test("gives agents containerd's directory exactly if the installer names it, in every mode", () => {
+  const named = { containerdDirectory: "/etc/containerd" };
+  const paths = ["/var/lib/kubelet", "/etc/containerd", "/etc/containerd/certs.d"];
+  const hosts = /host\/(containerd|certs\.d)/;
+  for (const delivery of [{ mode: "Runtime" }, { mode: "Reread" }, ...providers] as const) {
+    assert.deepEqual(hostPaths({ delivery, ...named }), paths);
+    const {
+      command = [],
+      args = [],
+      volumeMounts = [],
+    } = podOf({ delivery, ...named })?.containers[0] ?? {};
+    assert.deepEqual(
+      command.filter((flag) => hosts.test(flag)),
+      [
+        "--allow-fs-read=/host/containerd/*",
+        "--allow-fs-read=/host/certs.d/*",
+        "--allow-fs-write=/host/certs.d/*",
+      ],
+    );
+    assert.equal(args[args.indexOf("--containerd-path") + 1], "/etc/containerd");
+    assert.deepEqual(
+      volumeMounts.flatMap(({ mountPath, readOnly = false }) =>
+        hosts.test(mountPath) ? `${mountPath} ${readOnly}` : [],
+      ),
+      ["/host/containerd true", "/host/certs.d false"],
+    );
+    const without = JSON.stringify(podOf({ delivery }));
+    assert.ok(!hosts.test(without) && !without.includes("containerd"));
+  }
+  const { args = [] } = podOf({ delivery: { mode: "Runtime" }, ...named })?.containers[0] ?? {};
+  assert.deepEqual(
+    ["--delivery", "--restart"].map((flag) => args[args.indexOf(flag) + 1]),
+    ["Runtime", "Never"],
+  );
+});
+
 test("passes no provider flags to agents in the other modes", () => {
   for (const mode of ["Restart", "Reread"] as const)
     assert.ok(!podOf({ delivery: { mode } })?.containers[0]?.args?.includes("--delivery"));

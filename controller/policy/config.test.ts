@@ -121,7 +121,7 @@ const wrong: readonly (readonly [argv: string, error: string])[] = [
   ],
   [
     "--delivery-modes Restart,Sometimes",
-    '--delivery-modes "Restart,Sometimes": is not one of the choices; give Restart, Reread, CredentialProvider',
+    '--delivery-modes "Restart,Sometimes": is not one of the choices; give Restart, Reread, CredentialProvider, Runtime',
   ],
   [
     "--max-unavailable-limit 0",
@@ -271,7 +271,7 @@ test("reports all errors at once", () =>
 test("names every flag once in the usage", () => {
   const names = [...usage().matchAll(/^ {2}--([a-z-]+) /gm)].map(([, name]) => name);
   assert.equal(new Set(names).size, names.length);
-  assert.equal(names.length, 25);
+  assert.equal(names.length, 26);
 });
 
 test("accepts a repeated mode, and several modes at once", () => {

@@ -1,6 +1,6 @@
 /**
- * Mode Runtime on nodes with containerd, a registry with a password, one with a token service, and a
- * mirror. No kubelet is restarted, and no config.json is written.
+ * Mode Runtime on nodes with containerd, a registry with a password, one with a token service, and
+ * a mirror. No kubelet is restarted, and no config.json is written.
  */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -53,9 +53,9 @@ before(async () => {
   first = await kubelets(cluster);
   marks = await Promise.all(cluster.nodes.map(fileMark));
 });
-after(async () => {
+after(() => {
   ended.abort();
-  await cluster?.down();
+  return cluster?.down();
 });
 
 const entry = (user: string, password: string) => ({
@@ -73,6 +73,16 @@ async function declare(more: Readonly<Record<string, object>> = {}): Promise<voi
     ...more,
   };
   await product.writeAdditional(cluster, JSON.stringify({ auths: entries }));
+}
+
+/** What the nodes report. */
+async function reports(): Promise<unknown> {
+  const list = await cluster.get<{ items: { spec?: object; status?: object }[] }>(
+    "nodepullsecrets",
+    "-n",
+    "kube-system",
+  );
+  return list?.items.map(({ spec, status }) => ({ spec, status }));
 }
 
 /** A new image in a registry, by the name that nodes use. */
@@ -172,6 +182,7 @@ test("pulls the image of pods' sandboxes from the private registry, after a rest
 
 test("restores its line after another program has replaced or removed a file", async () => {
   for (const node of cluster.nodes) {
+    rmSync(hostsFile(node, tokenHost));
     writeFileSync(hostsFile(node, tokenHost), `# new\n${declared()[tokenHost]}`, { mode: 0o644 });
     rmSync(dirname(hostsFile(node, cluster.registry.address.replace(/:(\d+)$/, "_$1_"))), {
       recursive: true,
@@ -204,7 +215,7 @@ test("leaves an entry with a path in config.json, and one that hosts.toml cannot
     await until(
       "config.json has both",
       () => Promise.resolve(keys().join() === [path, "taken.example"].toSorted().join()),
-      { timeout: 60_000, seen: () => Promise.resolve(keys()) },
+      { timeout: 60_000, seen: reports },
     );
     assert.equal(hostsOf(node, "taken.example"), others);
   }

@@ -6,7 +6,7 @@ export type TokenGateway = Readonly<{
   address: string;
   /** The password of user `robot`. */
   password: string;
-  /** Whether everybody can pull, with a token for nobody. A wrong password is refused nevertheless. */
+  /** Whether everybody can pull, with a token for nobody. It refuses a wrong password even then. */
   isPublic: boolean;
   /** The users for whom tokens were requested; empty for nobody. A denied request has a `!`. */
   asked: string[];

@@ -7,8 +7,8 @@ export const sandboxMount =
   "97 95 254:0 /var/lib/containerd/io.containerd.grpc.v1.cri/sandboxes/1a2b/resolv.conf /etc/resolv.conf rw - ext4 /dev/vda rw\n";
 
 /**
- * Writes containerd's configuration, and a file with the agent's mounts. Returns the flags of agents
- * on this node.
+ * Writes containerd's configuration, and a file with the agent's mounts. Returns the flags of
+ * agents on this node.
  */
 export function installContainerd(root: string): readonly string[] {
   const directory = join(root, "containerd");

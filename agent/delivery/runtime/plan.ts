@@ -42,8 +42,8 @@ export type HostsChange = Readonly<{
 }>;
 
 /**
- * `changes`: what to write. `served`: the registries whose credential the files have. `refused`: why
- * other registries cannot be served.
+ * `changes`: what to write. `served`: the registries whose credential the files have. `refused`:
+ * why other registries cannot be served.
  */
 type Plan = Readonly<{
   changes: readonly HostsChange[];
@@ -123,7 +123,7 @@ export function changesFor(
 /** Our credentials in the files. */
 function ours({ directories }: Runtime): (readonly [registry: string, auth: string])[] {
   return [...directories.values()].flatMap((file) =>
-    file.kind === "file" ? [...parted(file.bytes).credentials] : [],
+    file.kind === "file" ? Array.from(parted(file.bytes).credentials) : [],
   );
 }
 
@@ -210,7 +210,7 @@ function closed(bytes: Buffer, mode: number): File {
   return { bytes, mode: mode & 0o700 };
 }
 
-/** The file of the other programs. A file that we have created is absent, if nobody added a line. */
+/** The file of the other programs. A file of ours is absent, unless they added a line to it. */
 function fileOf(theirs: Buffer, origin: Origin | undefined, mode: number): File {
   if (typeof origin === "object") return { bytes: theirs, mode: origin.mode };
   return origin !== undefined && theirs.length === 0 ? { absent: true } : { bytes: theirs, mode };

@@ -41,7 +41,7 @@ export function endpointsOf(document: TomlTable): readonly Endpoint[] | string {
     if (wrong !== undefined) return `${wrong[0]} is not what containerd expects`;
     const host = hostIn(address);
     if (host === undefined && address !== "") return "an address of a host cannot be read";
-    const names = Object.keys((fields["header"] ?? {}) as TomlTable);
+    const names = Object.keys(fields["header"] ?? {});
     const hasAuthorization = names.some((name) => name.toLowerCase() === "authorization");
     endpoints.push({ table, host, hasAuthorization });
   }
@@ -53,7 +53,7 @@ const capabilities: ReadonlySet<string> = new Set(["pull", "resolve", "push", "r
 const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
 const isPair = (value: unknown): boolean => isTexts(value) && (value as string[]).length === 2;
 
-/** Fields of an endpoint → whether containerd can decode the value. One wrong field voids a file. */
+/** Field of an endpoint → whether containerd can decode the value. One wrong field voids a file. */
 const kinds: Readonly<Record<string, (value: unknown) => boolean>> = {
   capabilities: (value) =>
     isTexts(value) && (value as string[]).every((name) => capabilities.has(name.toLowerCase())),
@@ -68,7 +68,7 @@ const kinds: Readonly<Record<string, (value: unknown) => boolean>> = {
     isTable(value) && Object.values(value).every((part) => isText(part) || isTexts(part)),
 };
 
-/** Host and port of an address; containerd prepends https:// unless the address begins with http. */
+/** Host and port of an address. containerd prepends https:// unless it begins with http. */
 export function hostIn(address: string): string | undefined {
   const url = address.startsWith("http") ? address : `https://${address}`;
   return /^https?:\/\/([A-Za-z0-9._-]+(?::\d+)?|\[[0-9A-Fa-f:.]+\](?::\d+)?)(?:\/[\w./~-]*)?$/.exec(

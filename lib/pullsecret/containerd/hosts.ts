@@ -6,8 +6,8 @@
  * asks the same address with the credential, in a table of its own.
  *
  * Each line of ours ends with a mark. So the file of the other programs is always the file without
- * our lines, byte for byte, whatever they changed meanwhile, and even without a journal. A result is
- * used only if containerd reads it as the other programs' document with our headers.
+ * our lines, byte for byte, whatever they changed meanwhile, and even without a journal. A result
+ * is used only if containerd reads it as the other programs' document with our headers.
  */
 import { isDeepStrictEqual } from "node:util";
 import { addressOf, copied, endpointsOf, hostIn, registryAt } from "./endpoints.ts";
@@ -158,10 +158,11 @@ function linesOf({ table, registry, auth, added }: Choice, isHeaders: boolean): 
 
 /** The document that containerd must read. */
 function withHeaders(document: TomlTable, choices: readonly Choice[]): TomlTable {
-  return choices.reduce((before, { table, auth, added }) => {
-    const mirrors = isTable(before["host"]) ? before["host"] : {};
+  const mirrors = isTable(document["host"]) ? document["host"] : {};
+  const tables = choices.map(({ table, auth, added }) => {
     const fields = (added ?? mirrors[table]) as TomlTable;
-    const header = { ...(fields["header"] as object), Authorization: `Basic ${auth}` };
-    return { ...before, host: { ...mirrors, [table]: { ...fields, header } } };
-  }, document);
+    const header = Object.assign({}, fields["header"], { Authorization: `Basic ${auth}` });
+    return [table, Object.assign({}, fields, { header })] as const;
+  });
+  return { ...document, host: { ...mirrors, ...Object.fromEntries(tables) } };
 }

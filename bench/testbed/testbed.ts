@@ -93,7 +93,11 @@ export class Testbed implements Disposable {
     this.#installed = configuration;
     const settings = { rollout: { maxUnavailable, probation: `${probationSeconds}s` }, delivery };
     await installProduct(this.cluster, {
-      args: ["--delivery-modes=Restart,Reread,CredentialProvider", ...flags],
+      args: [
+        "--delivery-modes=Restart,Reread,CredentialProvider,Runtime",
+        "--containerd-directory=/etc/containerd",
+        ...flags,
+      ],
       settings,
     });
   }

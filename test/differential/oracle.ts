@@ -42,9 +42,8 @@ type RawAnswer = Readonly<{
 }>;
 
 /** Builds an oracle program. Returns the program's path. */
-export const build = (
-  name: "oracle" | "provider" | "hosts" | "kubeadm" | "cel",
-): Promise<string> => ownProgram(`differential/${name}`);
+export const build = (name: "oracle" | "provider" | "hosts" | "kubeadm" | "cel"): Promise<string> =>
+  ownProgram(`differential/${name}`);
 
 /** The kubelet's answers, in the order of the questions. */
 export async function ask(questions: readonly Question[]): Promise<OracleAnswer[]> {

@@ -124,6 +124,10 @@ const wrong: readonly (readonly [argv: string, error: string])[] = [
     '--delivery-modes "Restart,Sometimes": is not one of the choices; give Restart, Reread, CredentialProvider, Runtime',
   ],
   [
+    "--delivery-modes Reread,Runtime",
+    "--delivery-modes: Runtime also needs --containerd-directory, such as /etc/containerd",
+  ],
+  [
     "--max-unavailable-limit 0",
     '--max-unavailable-limit "0": is neither a number of nodes from 1 nor a percentage from 1% to 100%',
   ],

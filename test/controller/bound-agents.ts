@@ -238,6 +238,11 @@ export const denied: Readonly<Record<string, Change>> = {
   "a termination message elsewhere": (spec) =>
     (containerOf(spec).terminationMessagePath = "/host/kubelet/config.json"),
   "an emptyDir in place of the agents' volume": emptied("global-pull-secret"),
+  "containerd's directory, which the installer has not named": (spec) =>
+    spec.volumes?.push({
+      name: "hosts",
+      hostPath: { path: "/etc/containerd/certs.d", type: "DirectoryOrCreate" },
+    }),
   "aliases of hosts": (spec) => (spec.hostAliases = [{ ip: "10.0.0.1", hostnames: ["a"] }]),
 };
 

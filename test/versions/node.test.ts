@@ -25,7 +25,9 @@ let tags = 0;
 before(async () => {
   cluster = await startCluster({ nodes: 0 });
   node = await cluster.addNode({ before: prepareByPage });
-  await product.installProduct(cluster, { args: [`--delivery-modes=${allModes.join()}`] });
+  await product.installProduct(cluster, {
+    args: [`--delivery-modes=${allModes.join()}`, "--containerd-directory=/etc/containerd"],
+  });
 });
 after(() => cluster?.down());
 

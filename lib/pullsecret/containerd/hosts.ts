@@ -138,7 +138,7 @@ function withLines(theirs: Buffer, choices: readonly Choice[], origin: Origin): 
   const all = [
     `${explanation} ${mark}${note}`,
     ...linesAt(-1),
-    ...lines.flatMap((line, at) => [line, ...linesAt(at)]),
+    ...lines.flatMap((line, at) => [line].concat(linesAt(at))),
   ];
   return Buffer.from(all.join("\n"), "latin1");
 }

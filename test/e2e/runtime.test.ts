@@ -180,21 +180,22 @@ test("pulls the image of pods' sandboxes from the private registry, after a rest
   await nothingRestarted();
 });
 
-test("restores its line after another program has replaced or removed a file", async () => {
+/** The file that the agent has created for the mirror's own host. */
+const ownFile = (node: Node): string =>
+  hostsFile(node, cluster.registry.address.replace(/:(\d+)$/, "_$1_"));
+
+test("restores its lines after another program has replaced or removed a file", async () => {
   for (const node of cluster.nodes) {
     rmSync(hostsFile(node, tokenHost));
     writeFileSync(hostsFile(node, tokenHost), `# new\n${declared()[tokenHost]}`, { mode: 0o644 });
-    rmSync(dirname(hostsFile(node, cluster.registry.address.replace(/:(\d+)$/, "_$1_"))), {
-      recursive: true,
-    });
+    rmSync(ownFile(node));
   }
   for (const node of cluster.nodes)
     await until(
       "the lines are back",
       () =>
         Promise.resolve(
-          hostsOf(node, tokenHost).includes("Authorization") &&
-            existsSync(hostsFile(node, cluster.registry.address.replace(/:(\d+)$/, "_$1_"))),
+          hostsOf(node, tokenHost).includes("Authorization") && existsSync(ownFile(node)),
         ),
       { timeout: 60_000 },
     );
@@ -231,8 +232,7 @@ test("H20, H21: gives every file back byte for byte when the Secret is deleted",
     assert.equal(hostsOf(node, tokenHost), `# new\n${declared()[tokenHost]}`);
     assert.equal(statSync(hostsFile(node, tokenHost)).mode & 0o777, 0o644);
     assert.equal(hostsOf(node, mirroredHost), declared()[mirroredHost]);
-    const made = hostsFile(node, cluster.registry.address.replace(/:(\d+)$/, "_$1_"));
-    assert.ok(!existsSync(dirname(made)));
+    assert.ok(!existsSync(ownFile(node)));
     assert.equal(node.readFile("global-pull-secret/journal.json"), undefined);
   }
   await areRefused(await newImage(cluster.registry.host));

@@ -13,6 +13,9 @@ const identities: readonly (readonly [key: string, identity: string | undefined]
   ["", undefined],
   ["*.quay.io:5000", "*.quay.io:5000"],
   ["[::1]:5000", "[::1]:5000"],
+  ["quay.io/%6frg", "quay.io/org"],
+  ["quay.io/%6", undefined],
+  ["quay.io/%zzorg", undefined],
 ];
 
 test("treats two keys as the same registry when the kubelet does", () => {

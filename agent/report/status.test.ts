@@ -63,7 +63,7 @@ test("writes each message on one line, without control characters, short enough 
   assert.ok(!line.includes("\n") && line.length < 1024);
   assert.match(
     line,
-    /^GPS206 config.json or the provider's answer cannot be replaced safely \(first second x+\); nothing changes/,
+    /^GPS206 config.json, the provider's answer or a hosts.toml cannot be replaced safely \(first second x+\); nothing changes/,
   );
 });
 

@@ -315,7 +315,7 @@ export class Fleet {
     // We do not remove a Secret that we offer to an heir, so its cluster takes no slot.
     const removed = [...due].filter(([name]) => heirOf(name) === undefined);
     const change = nextRemovals(
-      removed.map(([name, judged]) => ({ name, ...judged })),
+      removed.map(([name, { rolloutState, isDue }]) => ({ name, rolloutState, isDue })),
       spec.rollout?.maxUnavailable ?? "10%",
       served.length,
     );

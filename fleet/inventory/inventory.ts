@@ -3,7 +3,7 @@
  * its namespace for Cluster API, NAMESPACE:NAME if a namespace can have several Clusters, and
  * NAMESPACE/NAME for a ClusterProfile.
  */
-import type { FleetSecretSpec, NamespaceSelector } from "#api/fleet-secret.ts";
+import type { FleetSecretSpec, LabelExpression, NamespaceSelector } from "#api/fleet-secret.ts";
 import { clusterManager, clustersNamespace, leavingLabel } from "#contract/joined.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import type { AccessReading } from "./access.ts";
@@ -46,14 +46,18 @@ function narrowed(spec: FleetSecretSpec, canaries: NamespaceSelector): FleetSecr
 
 /** A selector that matches what both match. */
 const both = (first: NamespaceSelector, other: NamespaceSelector): NamespaceSelector => ({
-  matchExpressions: [first, other].flatMap(({ matchLabels = {}, matchExpressions = [] }) => [
-    ...Object.entries(matchLabels).map(([key, value]) => ({
-      key,
-      operator: "In" as const,
-      values: [value],
-    })),
-    ...matchExpressions,
-  ]),
+  matchExpressions: [...expressionsOf(first), ...expressionsOf(other)],
+});
+
+const expressionsOf = ({ matchLabels = {}, matchExpressions = [] }: NamespaceSelector) => [
+  ...Object.entries(matchLabels).map(([key, value]) => inOne(key, value)),
+  ...matchExpressions,
+];
+
+const inOne = (key: string, value: string): LabelExpression => ({
+  key,
+  operator: "In",
+  values: [value],
 });
 
 async function namesBy(

@@ -45,11 +45,8 @@ export function productFleet(plan: FleetPlan, rewrite: Rewrite = {}): FleetContr
         now: time,
         soak: 0,
       };
-      return {
-        name,
-        ...judgedBy(rolloutStateOf(facts)),
-        isCanary: rewrite.isCanary ?? plan.canaries.has(name),
-      };
+      const isCanary = rewrite.isCanary ?? plan.canaries.has(name);
+      return Object.assign({ name, isCanary }, judgedBy(rolloutStateOf(facts)));
     });
     const pace = { maxUnavailable: plan.maxUnavailable, maxFailures: "5%", ...rewrite.pace };
     const { change } = nextChanges(judged, pace);
@@ -58,12 +55,12 @@ export function productFleet(plan: FleetPlan, rewrite: Rewrite = {}): FleetContr
         generation: 1,
         now: new Date(time),
         version: "1",
-        clusters: judged.map(({ name, state, reason, rolloutState }) => ({
-          name,
-          state,
-          ...(reason === undefined ? {} : { reason }),
-          isStarted: change.includes(name) || rolloutState === "working",
-        })),
+        clusters: judged.map(({ name, state, reason, rolloutState }) =>
+          Object.assign(
+            { name, state, isStarted: change.includes(name) || rolloutState === "working" },
+            reason === undefined ? {} : { reason },
+          ),
+        ),
         stalled: undefined,
         paused: false,
         warnings: [],

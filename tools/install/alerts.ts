@@ -333,8 +333,8 @@ export const alerts: readonly Alert[] = [
   {
     alert: "GlobalPullSecretSyncAway",
     of: ["sync-management", "sync-tenant"],
-    expr: `time() - max by (exported_namespace) (${metric("sync_last_success_timestamp_seconds")}) > 900`,
-    for: "1m",
+    expr: `time() - max by (exported_namespace) (${metric("sync_last_success_timestamp_seconds")}) > 300`,
+    for: "10m",
     severity: "warning",
     summary: "A tenant's SyncSecrets have not been compared for 15 minutes",
     description: run(

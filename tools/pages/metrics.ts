@@ -104,6 +104,13 @@ ${table(
     ["", "`sync_secret_reconcile_duration_seconds{namespace}`", "includes failed reconciles"],
     ["", "`sync_left_behind_total{namespace}`", "deletions that ended at their deadline"],
     [
+      "",
+      "`sync_left_out_total{namespace,excess}`",
+      "objects, or parts of a collection, that are too large, too many or too fast (GPS482 to GPS484)",
+    ],
+    ["", "`sync_runs_total{namespace,result}`", "runs over all SyncSecrets of a tenant"],
+    ["", "`sync_last_success_timestamp_seconds{namespace}`", "when a run last read both clusters"],
+    [
       "SyncSecret, the tenant's side",
       "`sync_token_expiry_timestamp_seconds`",
       "the time at which the token of the tenant's side ends; 0 if unknown",

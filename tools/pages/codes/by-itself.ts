@@ -72,7 +72,7 @@ export const ofPrograms: Readonly<Record<string, string>> = {
   GPS477: "The renewal is tried again each minute. Existing copies stay.",
   GPS481: "The copies there stay. Ready is Unknown until the token is accepted.",
   GPS482: "The object is not served. The others are.",
-  GPS483: "10,000 objects are served.",
+  GPS483: "The first 10,000 objects are served.",
   GPS485: "The copy keeps its content. The Secret is read again within a minute.",
   GPS484: "The watch pauses, for up to 90 s.",
   GPS480: "The token is renewed once an hour. Existing copies stay.",

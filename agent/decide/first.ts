@@ -3,7 +3,7 @@ import { imagesOf } from "#pullsecret/registry/key.ts";
 import { type NodeDocument, writeDocument } from "../delivery/config-json/document.ts";
 import { documentIn, learn } from "../delivery/config-json/overlay.ts";
 import { answered, emptyAnswer } from "../delivery/provider/places.ts";
-import { changesFor, entriesIn } from "../delivery/runtime/plan.ts";
+import { changesFor, entriesIn, unremovable } from "../delivery/runtime/plan.ts";
 import type { Facts } from "../facts/facts.ts";
 import { contentFor } from "../facts/order.ts";
 import {
@@ -135,6 +135,8 @@ function withdrawn(facts: Facts): Step {
   const { leftovers, elsewhere } = facts;
   const emptying = emptied(facts);
   if (emptying !== undefined) return emptying;
+  const stays = unremovable(facts.runtime);
+  if (stays !== undefined) return wait(codes.unsafe, soon, stays);
   if (leftovers) return atOnce({ action: "leave", code: codes.withdrawn });
   // The kubelet uses another directory, which might still have our entries.
   if (elsewhere !== undefined) return wait(codes.elsewhere, resync, elsewhere);

@@ -117,7 +117,9 @@ test("withdraws hosts.toml in every mode, also without a journal", () => {
     assert.equal(brief(decide({ ...clean, journal })), "leave GPS224");
     const refused = { kind: "refused", why: "it has 2 hard links", hasOurs: true } as const;
     const stuck = { directories: new Map([["a.io", refused]]) };
-    assert.equal(brief(decide({ ...clean, journal, runtime: stuck })), "wait GPS206");
+    for (const blocked of [stuck, { ...runtime, unseen: "EIO" }])
+      for (const recorded of [{ journal }, { file: fileWith(none) }])
+        assert.equal(brief(decide({ ...clean, ...recorded, runtime: blocked })), "wait GPS206");
   }
 });
 

@@ -34,7 +34,8 @@ export function makeDirectory(folder: string): void {
   ignoring("EEXIST", () => mkdirSync(folder, { mode: 0o700 }));
   const stats = lstatSync(folder);
   if (!stats.isDirectory()) throw new FileError(`${folder} is not a directory`);
-  if ((stats.mode & 0o777) !== 0o700) chmodSync(folder, 0o700);
+  // In a folder with the setgid bit, files would not get our group.
+  if ((stats.mode & 0o7777) !== 0o700) chmodSync(folder, 0o700);
 }
 
 /**

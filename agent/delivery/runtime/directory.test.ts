@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
 import {
+  appendFileSync,
   chmodSync,
+  chownSync,
   existsSync,
   linkSync,
   mkdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -16,7 +19,7 @@ import { sandboxMount } from "#test/faults/runtime.ts";
 import { temporary } from "#test/temporary.ts";
 import { contentWith, entry } from "#agent/facts/facts.fixture.ts";
 import { clearStaging, readRuntime, writeHosts } from "./directory.ts";
-import { changesFor, placedAt, type Runtime } from "./plan.ts";
+import { changesFor, placedAt, type Runtime, unremovable } from "./plan.ts";
 
 const good = `version = 3
 [plugins.'io.containerd.cri.v1.images'.registry]
@@ -47,6 +50,7 @@ const unfit: readonly (readonly [why: RegExp, spoil: (made: Place) => void])[] =
   [/not set/, ({ config }) => writeFileSync(config, "version = 3")],
   [/\/other, not \/etc/, ({ config }) => writeFileSync(config, good.replace(/"\/.*"/, '"/other"'))],
   [/not below/, ({ config }) => writeFileSync(config, `imports = ["/x.toml"]\n${good}`)],
+  [/Spegel/, ({ place }) => mkdirSync(join(place.hostsDirectory, "_backup"))],
   [/regular file/, ({ config }) => (rmSync(config), mkdirSync(config))],
 ];
 for (const [why, spoil] of unfit)
@@ -122,4 +126,106 @@ test("removes what a killed agent has staged", (t) => {
   clearStaging(place.hostsDirectory);
   assert.ok(!existsSync(staging));
   clearStaging(place.hostsDirectory);
+});
+
+test("looks into any number of directories", async (t) => {
+  const { place, read } = node(t);
+  for (let count = 0; count < 1001; count += 1)
+    mkdirSync(join(place.hostsDirectory, `${count}.io`));
+  await writeHosts(
+    place.hostsDirectory,
+    changesFor(placedAt(content, read()), read(), true, false),
+  );
+  assert.equal(changesFor(contentWith(8), read(), true, true).length, content.entries.length);
+});
+
+test("does not take what it cannot list for empty", (t) => {
+  const { place, read } = node(t);
+  rmSync(place.hostsDirectory, { recursive: true });
+  assert.match(unremovable(read()) ?? "", /ENOENT/);
+});
+
+/** What becomes of our directory a.io, and whether lines of ours might stay in it. */
+const fates: readonly (readonly [what: string, change: (root: string) => void, stays: boolean])[] =
+  [
+    ["a large file", (root) => appendFileSync(`${root}/a.io/hosts.toml`, large), true],
+    ["a second name of the file", (root) => linkSync(`${root}/a.io/hosts.toml`, `${root}/x`), true],
+    [
+      "a second name, and other line breaks",
+      (root) => {
+        const text = readFileSync(`${root}/a.io/hosts.toml`, "utf8");
+        writeFileSync(`${root}/a.io/hosts.toml`, text.replaceAll("\n", "\r\n"));
+        linkSync(`${root}/a.io/hosts.toml`, `${root}/x`);
+      },
+      true,
+    ],
+    [
+      "a link instead of the directory",
+      (root) => {
+        renameSync(`${root}/a.io`, `${root}/.a.io`);
+        symlinkSync(".a.io", `${root}/a.io`);
+      },
+      true,
+    ],
+    [
+      "a file that nobody can read",
+      (root) => {
+        rmSync(`${root}/a.io/hosts.toml`);
+        symlinkSync("hosts.toml", `${root}/a.io/hosts.toml`);
+      },
+      true,
+    ],
+    [
+      "Spegel's backup",
+      (root) => {
+        mkdirSync(`${root}/_backup`);
+        renameSync(`${root}/a.io`, `${root}/_backup/a.io`);
+      },
+      true,
+    ],
+    [
+      "a link that leads nowhere",
+      (root) => {
+        rmSync(`${root}/a.io`, { recursive: true });
+        symlinkSync("/nowhere", `${root}/a.io`);
+      },
+      false,
+    ],
+    ["other line breaks", (root) => appendFileSync(`${root}/a.io/hosts.toml`, "# x\r\n"), false],
+  ];
+const large = "#".repeat(1024 * 1024);
+
+for (const [what, change, stays] of fates)
+  test(`knows whether lines of ours might stay: ${what}`, async (t) => {
+    const { place, read } = node(t);
+    const root = place.hostsDirectory;
+    const served = placedAt(contentWith(7, entry("a.io", "p")), read());
+    await writeHosts(root, changesFor(served, read(), true, false));
+    change(root);
+    await writeHosts(root, changesFor(contentWith(8), read(), true, true));
+    assert.equal(unremovable(read()) !== undefined, stays);
+  });
+
+test("replaces its files also where new files get another group", async (t) => {
+  const { place, read } = node(t);
+  chownSync(place.hostsDirectory, process.getuid?.() ?? 0, otherGroup());
+  chmodSync(place.hostsDirectory, 0o2755);
+  const served = placedAt(content, read());
+  await writeHosts(place.hostsDirectory, changesFor(served, read(), true, false));
+  assert.deepEqual(changesFor(served, read(), true, false), []);
+});
+
+/** A group of this process that is not its own, if there is one. */
+function otherGroup(): number {
+  if (process.getuid?.() === 0) return 1234;
+  return process.getgroups?.().find((group) => group !== process.getgid?.()) ?? 0;
+}
+
+test("creates no directory for a file that it cannot stage", async (t) => {
+  const { place, read } = node(t);
+  const changes = changesFor(placedAt(content, read()), read(), true, false);
+  const staged = join(place.hostsDirectory, ".global-pull-secret/hosts.toml.staged");
+  mkdirSync(join(staged, "x"), { recursive: true });
+  await assert.rejects(writeHosts(place.hostsDirectory, changes));
+  assert.ok(!existsSync(join(place.hostsDirectory, "a.io")));
 });

@@ -2,9 +2,16 @@
 import { lstatSync, mkdirSync, readdirSync, rmdirSync } from "node:fs";
 import { join, relative } from "node:path";
 import { hostsDirectory } from "#pullsecret/containerd/config.ts";
-import { parted } from "#pullsecret/containerd/hosts.ts";
-import { expect, replace, sync, unlinkIfThere } from "#agent/files/atomic-write.ts";
-import { describe, ignoring, OwnError } from "#agent/files/errno.ts";
+import { hasMark } from "#pullsecret/containerd/hosts.ts";
+import {
+  expect,
+  moveFile,
+  stage,
+  stagedName,
+  sync,
+  unlinkIfThere,
+} from "#agent/files/atomic-write.ts";
+import { describe, hasCode, ignoring, OwnError } from "#agent/files/errno.ts";
 import { readMounts } from "#agent/files/mounts.ts";
 import { readOwn, readRegular } from "#agent/files/own-file.ts";
 import { discard, makeDirectory } from "#agent/journal/folder.ts";
@@ -25,34 +32,37 @@ const hostsName = "hosts.toml";
 /** Files are staged here, on the mount of the files. No registry has this name. */
 const stagingName = ".global-pull-secret";
 const mostBytes = 1024 * 1024;
-/** Far more than a node has. */
-const mostDirectories = 1000;
+/** Spegel moves the directories of registries into this one, and writes its own instead. */
+const backupName = "_backup";
+const whyMoved = "Spegel moves the directories of registries there";
 
 /** Reads what containerd uses on this node; undefined if it is not mounted. Never throws. */
 export function readRuntime(place: RuntimePlace): Runtime | undefined {
   if (place.containerdPath === undefined) return undefined;
   const directories = new Map<string, HostsFile>();
   try {
-    const names = readdirSync(place.hostsDirectory).filter((name) => !name.startsWith("."));
-    if (names.length > mostDirectories)
-      throw new OwnError(`more than ${mostDirectories} directories`);
-    for (const name of names.toSorted()) {
+    for (const name of readdirSync(place.hostsDirectory).toSorted()) {
+      if (name.startsWith(".")) continue;
       const path = join(place.hostsDirectory, name);
-      const stats = lstatSync(path, { throwIfNoEntry: false });
-      if (stats?.isDirectory()) directories.set(name, readHosts(path));
-      else if (stats !== undefined)
-        directories.set(name, { kind: "refused", why: "it is not a directory", hasOurs: false });
+      const file = name === backupName ? readBackup(path) : readDirectory(path);
+      if (file !== undefined) directories.set(name, file);
     }
-    const why = whyUnfit(place.containerdPath, place);
-    return why === undefined ? { directories } : { directories, unfit: why };
   } catch (error) {
-    return { directories, unfit: describe(error) };
+    return { directories, unfit: describe(error), unseen: describe(error) };
   }
+  const unfit = directories.has(backupName)
+    ? `${backupName}: ${whyMoved}`
+    : whyUnfit(place.containerdPath, place);
+  return unfit === undefined ? { directories } : { directories, unfit };
 }
 
-function readHosts(directory: string): HostsFile {
+/** The file in the directory; undefined if the directory is gone. Never throws. */
+function readDirectory(directory: string): HostsFile | undefined {
   const path = join(directory, hostsName);
   try {
+    const stats = lstatSync(directory, { throwIfNoEntry: false });
+    if (stats === undefined) return undefined;
+    if (!stats.isDirectory()) return refusal(path, "it is not a directory");
     const own = readOwn(path, mostBytes);
     if (own.kind === "absent") {
       // containerd reads these only without a hosts.toml.
@@ -70,22 +80,40 @@ function readHosts(directory: string): HostsFile {
   }
 }
 
-function refusal(path: string, why: string): HostsFile {
-  const reading = ignoring("ENOENT", () => readRegular(path, mostBytes, "follow"));
-  const hasOurs = reading !== undefined && "bytes" in reading && hasLines(reading.bytes);
-  return { kind: "refused", why, hasOurs };
+function readBackup(directory: string): HostsFile {
+  const names = ignoring("ENOTDIR", () => readdirSync(directory)) ?? [];
+  const hasOurs = names.some((name) => mightHaveOurs(join(directory, name, hostsName)));
+  return { kind: "refused", why: whyMoved, hasOurs };
 }
 
-function hasLines(bytes: Buffer): boolean {
-  const { credentials, origin } = parted(bytes);
-  return credentials.size > 0 || origin !== undefined;
+function refusal(path: string, why: string): HostsFile {
+  return { kind: "refused", why, hasOurs: mightHaveOurs(path) };
+}
+
+/** Whether the file has lines of ours, or cannot be read to its end. */
+function mightHaveOurs(path: string): boolean {
+  try {
+    const reading = readRegular(path, mostBytes, "follow");
+    return "bytes" in reading ? hasMark(reading.bytes) : "large" in reading;
+  } catch (error) {
+    // A link that leads out of our mount leads nowhere.
+    return !hasCode(error, "ENOENT") && !hasCode(error, "ENOTDIR");
+  }
 }
 
 /** The runtime mounts this file of the pod's sandbox into each container. */
 const sandboxFile = "/etc/resolv.conf";
 
-/** Why containerd does not use the mounted directory; undefined if it does. */
-function whyUnfit(
+/** Why containerd does not use the mounted directory; undefined if it does. Never throws. */
+function whyUnfit(containerdPath: string, place: RuntimePlace): string | undefined {
+  try {
+    return whyUnused(containerdPath, place);
+  } catch (error) {
+    return describe(error);
+  }
+}
+
+function whyUnused(
   containerdPath: string,
   { containerdDirectory, mountinfo }: RuntimePlace,
 ): string | undefined {
@@ -138,9 +166,14 @@ async function writeOne(
   const path = join(root, directory);
   const target = join(path, hostsName);
   if ("bytes" in file) {
+    const staged = join(folder, stagedName(target));
+    await stage(staged, file.bytes, file.mode);
+    // An empty directory would hide the default from the registry.
     ignoring("EEXIST", () => mkdirSync(path, { mode: 0o755 }));
+    expect(target, expected);
+    moveFile(staged, target);
+    await sync(path);
     await sync(root);
-    await replace({ target, folder, bytes: file.bytes, mode: file.mode, expected });
     return;
   }
   expect(target, expected);

@@ -17,7 +17,7 @@ import { credentialOf, valueOf } from "../config-json/document.ts";
 
 /**
  * What is in the directory of a registry. absent: no hosts.toml; `why`: why there must be none.
- * refused: why we must not replace it; `hasOurs`: it contains lines of ours.
+ * refused: why we must not replace it; `hasOurs`: it has lines of ours, or cannot be read.
  */
 export type HostsFile =
   | Readonly<{ kind: "absent"; why?: string }>
@@ -28,6 +28,8 @@ export type HostsFile =
 export type Runtime = Readonly<{
   /** Why containerd does not use the directory. */
   unfit?: string;
+  /** Why we cannot look for lines of ours. */
+  unseen?: string;
   /** Name of a registry's directory → its file. */
   directories: ReadonlyMap<string, HostsFile>;
 }>;
@@ -137,11 +139,11 @@ export function entriesIn(runtime: Runtime | undefined): readonly Entry[] {
   }));
 }
 
-/** Why something of ours might stay in a file that we cannot replace. */
+/** Why something of ours might stay where we cannot remove it. */
 export function unremovable(runtime: Runtime | undefined): string | undefined {
   for (const [directory, file] of runtime?.directories ?? [])
-    if (file.kind === "refused" && file.hasOurs) return `${directory}/hosts.toml: ${file.why}`;
-  return undefined;
+    if (file.kind === "refused" && file.hasOurs) return `${quote(directory)}: ${file.why}`;
+  return runtime?.unseen;
 }
 
 function planFor({ directories }: Runtime, credentials: Credentials): Plan {

@@ -17,8 +17,8 @@ import { isTable, readToml, type TomlTable } from "./toml.ts";
 export type Credentials = ReadonlyMap<string, string>;
 
 const mark = "# global-pull-secret: ";
-const ours = /^.*# global-pull-secret: ([^\n]*)$/;
-const authorization = /"Basic ([A-Za-z0-9+/]+=*)" # global-pull-secret: (\S+)$/;
+const ours = /^.*# global-pull-secret: ([^\r\n]*)\r?$/;
+const authorization = /"Basic ([A-Za-z0-9+/]+=*)" # global-pull-secret: (\S+)\r?$/;
 const explanation = "# Do not edit lines that end with this mark.";
 
 /**
@@ -34,12 +34,17 @@ export type Parted = Readonly<{
   origin: Origin | undefined;
 }>;
 
+/** Whether a line of ours is anywhere in the bytes. */
+export function hasMark(bytes: Buffer): boolean {
+  return bytes.includes(mark);
+}
+
 /** Takes our lines out of a file. Works for any bytes. */
 export function parted(bytes: Buffer): Parted {
   const text = bytes.toString("latin1");
   const credentials = new Map<string, string>();
   let origin: Origin | undefined;
-  if (!text.includes(mark)) return { theirs: bytes, credentials, origin };
+  if (!hasMark(bytes)) return { theirs: bytes, credentials, origin };
   const lines = text.split("\n");
   const kept = lines.filter((line) => {
     const note = ours.exec(line)?.[1];

@@ -49,6 +49,7 @@ export async function act(step: Step, effects: Effects): Promise<string | undefi
       return undefined;
     case "hosts":
       await hosts(step.hosts, effects);
+      if (!step.hosts.some(({ isRemoval }) => isRemoval)) history.wrote();
       return undefined;
     case "restart":
       return await restart(step, folder, effects);

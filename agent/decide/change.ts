@@ -46,7 +46,7 @@ export function change(facts: Facts, journal: Resting, found: Found, published: 
   const unfit = preflight(facts) ?? unservableStep(facts, published);
   if (unfit !== undefined) return unfit;
   const { isRelease: _isRelease, ...asked } = only(published, newest);
-  const content: Content = placed(facts, withoutKind(asked), true);
+  const content: Content = placed(facts, withoutKind(asked), journal.theirs, true);
   const file = overlay(journal.theirs, content);
   const much = excessOf(file);
   if (much !== undefined) return refuse(codes.unsafe, soon, `it would have ${much}`);

@@ -96,12 +96,15 @@ function beginsOrder({ journal: reading }: Facts, step: Step): boolean {
 
 /** Writes the provider's answer or containerd's files, if they are not what they must be. */
 function besideStep(facts: Facts, { phase, content, written }: Journal): Step | undefined {
-  const { installed, config, runtime } = facts;
+  const { installed, config, runtime, writeIn } = facts;
   const isRead = phase === "resting" && hasRead(facts, { written });
   const bytes = answerFor(content, installed, config.scope, isRead);
   const code = codes.toBeWritten;
   if (bytes !== undefined)
     return atOnce({ action: "answer", code, answer: { bytes, expected: installed.identity } });
   const hosts = changesFor(content, runtime, config.isRuntime, isRead);
-  return hosts.length === 0 ? undefined : atOnce({ action: "hosts", code, hosts });
+  if (hosts.length === 0) return undefined;
+  // A program that takes out our lines must not make both write without end.
+  if (!hosts.some(({ isRemoval }) => isRemoval) && writeIn > 0) return wait(codes.drifted, writeIn);
+  return atOnce({ action: "hosts", code, hosts });
 }

@@ -52,7 +52,7 @@ export function nextJournal(facts: Facts, journal: Journal): Journal {
   const isOurs = ownership(facts.contents, journal.content);
   const theirs = learn(journal.theirs, journal.content, file.file, isOurs);
   const next = leaving(facts, journal);
-  const content = placed(facts, next.content);
+  const content = placed(facts, next.content, theirs);
   if (theirs === journal.theirs && content === journal.content && next === journal) return journal;
   return { ...next, theirs, content };
 }
@@ -61,10 +61,11 @@ export function nextJournal(facts: Facts, journal: Journal): Journal {
 export function placed<C extends Content>(
   { installed, runtime, config }: Facts,
   content: C,
+  theirs: File,
   isNew = false,
 ): C {
   if (canServe(runtime, config.isRuntime) && (isNew || isMoved(content)))
-    return placedAt(content, runtime);
+    return placedAt(content, runtime, theirs);
   return placedByProvider(content, installed, config.scope);
 }
 
@@ -177,7 +178,10 @@ function isOnlyLearned(facts: Facts, journal: Journal, next: Journal): boolean {
  */
 export function besideBefore({ installed, runtime, config }: Facts, content: Content): Beside {
   if (canServe(runtime, config.isRuntime)) {
-    const hosts = changesFor(content, runtime, config.isRuntime, false);
+    // What only leaves must not keep config.json from being written.
+    const hosts = changesFor(content, runtime, config.isRuntime, false).filter(
+      ({ isRemoval }) => !isRemoval,
+    );
     return hosts.length === 0 ? {} : { hosts };
   }
   if (config.scope === undefined || installed.unfit !== undefined) return {};

@@ -141,7 +141,7 @@ function noteOn({ installed, runtime, config }: Facts, journal: Resting): string
   if (config.scope !== undefined && !installed.asked) return notAsked;
   const { theirs, content } = journal;
   const document = documentIn(overlay(theirs, content));
-  const unserved = config.isRuntime && runtime ? unservedIn(content, runtime) : undefined;
+  const unserved = config.isRuntime && runtime ? unservedIn(content, runtime, theirs) : undefined;
   return unserved ?? (document && rivalsIn(document, content));
 }
 

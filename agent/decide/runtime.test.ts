@@ -131,3 +131,12 @@ test("recognises its lines without a journal", () => {
     ["a.io hosts"],
   );
 });
+
+test("restores its lines as rarely as it writes config.json, but removes what leaves at once", () => {
+  const busy = { ...mode, journal: here, writeIn: 900 } as const;
+  assert.equal(brief(decide(busy)), "wait GPS225");
+  assert.equal(brief(decide({ ...busy, writeIn: 0 })), "hosts GPS226");
+  const gone = { contents: released, runtime: full, file: fileWith(none), writeIn: 900 } as const;
+  const step = decide({ ...gone, config: mode.config, journal: firstJournal(none) });
+  assert.equal(brief(step), "hosts GPS226");
+});

@@ -89,6 +89,7 @@ test("reads the directories of registries, and refuses what it must not replace"
 });
 
 const content = contentWith(7, entry("a.io", "p"), entry("b.io", "q"));
+const none = { absent: true } as const;
 
 test("writes and removes files durably, and leaves the node as it was", async (t) => {
   const { place, read } = node(t);
@@ -96,7 +97,7 @@ test("writes and removes files durably, and leaves the node as it was", async (t
   mkdirSync(join(place.hostsDirectory, "a.io"));
   writeFileSync(theirs, "# theirs\n");
   chmodSync(theirs, 0o644);
-  const moved = placedAt(content, read());
+  const moved = placedAt(content, read(), none);
   await writeHosts(place.hostsDirectory, changesFor(moved, read(), true, false));
   assert.deepEqual(changesFor(moved, read(), true, false), []);
   assert.match(readFileSync(theirs, "utf8"), /\n# theirs\n[^]*Basic /);
@@ -110,7 +111,7 @@ test("writes and removes files durably, and leaves the node as it was", async (t
 
 test("replaces no file that another program has changed meanwhile, and leaves nothing staged", async (t) => {
   const { place, read } = node(t);
-  const changes = changesFor(placedAt(content, read()), read(), true, false);
+  const changes = changesFor(placedAt(content, read(), none), read(), true, false);
   mkdirSync(join(place.hostsDirectory, "a.io"));
   writeFileSync(join(place.hostsDirectory, "a.io/hosts.toml"), "# new\n");
   await assert.rejects(writeHosts(place.hostsDirectory, changes));
@@ -134,7 +135,7 @@ test("looks into any number of directories", async (t) => {
     mkdirSync(join(place.hostsDirectory, `${count}.io`));
   await writeHosts(
     place.hostsDirectory,
-    changesFor(placedAt(content, read()), read(), true, false),
+    changesFor(placedAt(content, read(), none), read(), true, false),
   );
   assert.equal(changesFor(contentWith(8), read(), true, true).length, content.entries.length);
 });
@@ -199,7 +200,7 @@ for (const [what, change, stays] of fates)
   test(`knows whether lines of ours might stay: ${what}`, async (t) => {
     const { place, read } = node(t);
     const root = place.hostsDirectory;
-    const served = placedAt(contentWith(7, entry("a.io", "p")), read());
+    const served = placedAt(contentWith(7, entry("a.io", "p")), read(), none);
     await writeHosts(root, changesFor(served, read(), true, false));
     change(root);
     await writeHosts(root, changesFor(contentWith(8), read(), true, true));
@@ -210,7 +211,7 @@ test("replaces its files also where new files get another group", async (t) => {
   const { place, read } = node(t);
   chownSync(place.hostsDirectory, process.getuid?.() ?? 0, otherGroup());
   chmodSync(place.hostsDirectory, 0o2755);
-  const served = placedAt(content, read());
+  const served = placedAt(content, read(), none);
   await writeHosts(place.hostsDirectory, changesFor(served, read(), true, false));
   assert.deepEqual(changesFor(served, read(), true, false), []);
 });
@@ -221,9 +222,17 @@ function otherGroup(): number {
   return process.getgroups?.().find((group) => group !== process.getgid?.()) ?? 0;
 }
 
+test("after a file that cannot be replaced, goes on with the others, and reports it", async (t) => {
+  const { place, read } = node(t);
+  const changes = changesFor(placedAt(content, read(), none), read(), true, false);
+  writeFileSync(join(place.hostsDirectory, "a.io"), "");
+  await assert.rejects(writeHosts(place.hostsDirectory, changes));
+  assert.ok(existsSync(join(place.hostsDirectory, "b.io/hosts.toml")));
+});
+
 test("creates no directory for a file that it cannot stage", async (t) => {
   const { place, read } = node(t);
-  const changes = changesFor(placedAt(content, read()), read(), true, false);
+  const changes = changesFor(placedAt(content, read(), none), read(), true, false);
   const staged = join(place.hostsDirectory, ".global-pull-secret/hosts.toml.staged");
   mkdirSync(join(staged, "x"), { recursive: true });
   await assert.rejects(writeHosts(place.hostsDirectory, changes));

@@ -139,15 +139,21 @@ function whyUnused(
   return directory === expected ? undefined : `config_path is ${directory}, not ${expected}`;
 }
 
-/** Replaces or removes the files, each durably. */
+/**
+ * Replaces or removes the files, each durably. After an error it goes on with the other files, and
+ * throws the first error at the end.
+ */
 export async function writeHosts(root: string, changes: readonly HostsChange[]): Promise<void> {
   const staging = join(root, stagingName);
-  makeDirectory(staging);
-  try {
-    for (const change of changes) await writeOne(root, staging, change);
-  } finally {
-    clearStaging(root);
-  }
+  const errors: unknown[] = [];
+  for (const change of changes)
+    try {
+      await writeOne(root, staging, change);
+    } catch (error) {
+      errors.push(error);
+    }
+  clearStaging(root);
+  if (errors.length > 0) throw errors[0];
 }
 
 /** Removes what a killed agent has staged, because it contains credentials. */
@@ -166,6 +172,7 @@ async function writeOne(
   const path = join(root, directory);
   const target = join(path, hostsName);
   if ("bytes" in file) {
+    makeDirectory(folder);
     const staged = join(folder, stagedName(target));
     await stage(staged, file.bytes, file.mode);
     // An empty directory would hide the default from the registry.

@@ -31,7 +31,8 @@ const content = contentWith(
   entry("*.c.io", "wildcard"),
   entry("orig.io", "o", true),
 );
-const moved = (runtime: Runtime): Content => placedAt(content, runtime);
+const none = { absent: true } as const;
+const moved = (runtime: Runtime): Content => placedAt(content, runtime, none);
 
 test("serves whole hosts, and leaves paths, wildcards and the original's entries in config.json", () => {
   const { entries } = moved(runtimeWith({}));
@@ -65,7 +66,7 @@ for (const [directories, why] of refusals)
   test(`leaves a registry in config.json, and reports why: ${why.source}`, () => {
     const runtime = runtimeWith(directories);
     assert.equal(moved(runtime).entries[0]?.place, "file");
-    assert.match(unservedIn(content, runtime) ?? "", why);
+    assert.match(unservedIn(content, runtime, none) ?? "", why);
     const changes = changesFor(moved(runtime), runtime, true, false);
     assert.ok(changes.every(({ directory }) => directory !== "a.io"));
   });
@@ -138,4 +139,59 @@ test("reports a file with our lines that cannot be replaced", () => {
   const refused = { kind: "refused", why: "it has 2 hard links", hasOurs: true } as const;
   assert.match(unremovable(runtimeWith({ "a.io": refused })) ?? "", /a\.io.*hard links/);
   assert.equal(unremovable(runtimeWith({ "a.io": { ...refused, hasOurs: false } })), undefined);
+});
+
+const rivals: readonly (readonly [what: string, theirs: string, keys: readonly string[]])[] = [
+  ["an entry of ours with a path", "{}", ["a.io/team"]],
+  ["an entry of ours with a wildcard", "{}", ["*.io"]],
+  ["another program's entry with a path", '{"auths":{"a.io/team":{"auth":"eDp5"}}}', []],
+];
+for (const [what, text, keys] of rivals)
+  test(`leaves a registry in config.json beside ${what}, because the kubelet would send only that`, () => {
+    const theirs = { bytes: Buffer.from(text), mode: 0o600 };
+    const all = contentWith(7, ...["a.io", "b.example", ...keys].map((key) => entry(key, "p")));
+    const runtime = runtimeWith({});
+    const { entries } = placedAt(all, runtime, theirs);
+    assert.deepEqual(
+      entries.map(({ place }) => place),
+      ["file", "hosts", ...keys.map(() => "file")],
+    );
+    assert.match(unservedIn(all, runtime, theirs) ?? "", /"a\.io" \(.* stays there, too\)/);
+  });
+
+test("moves a registry although another program has an entry for the same images, which ours replaces", () => {
+  const theirs = { bytes: Buffer.from('{"auths":{"https://a.io":{"auth":"eDp5"}}}'), mode: 0o600 };
+  const { entries } = placedAt(contentWith(7, entry("a.io", "p")), runtimeWith({}), theirs);
+  assert.equal(entries[0]?.place, "hosts");
+});
+
+test("of two entries for Docker Hub, serves the one that the kubelet tries first, and both move", () => {
+  const hub = [entry("docker.io", "first"), entry("https://index.docker.io/v1/", "second")];
+  for (const entries of [hub, hub.toReversed()]) {
+    const both = placedAt(contentWith(7, ...entries), runtimeWith({}), none);
+    assert.deepEqual(new Set(both.entries.map(({ place }) => place)), new Set(["hosts"]));
+    const [change] = changesFor(both, runtimeWith({}), true, false);
+    assert.ok(change && "bytes" in change.file);
+    const auth = Buffer.from("u:first").toString("base64");
+    assert.deepEqual([...parted(change.file.bytes).credentials], [["docker.io", auth]]);
+  }
+});
+
+test("keeps what moves back to config.json until the kubelet has read it there", () => {
+  const served = after(runtimeWith({}));
+  const back = contentWith(8, entry("a.io", "a"), entry("a.io/team", "path"));
+  const directories = (isRead: boolean) =>
+    changesFor(back, served, true, isRead)
+      .map(({ directory }) => directory)
+      .toSorted();
+  assert.deepEqual(directories(false), ["docker.io"]);
+  assert.deepEqual(directories(true), ["a.io", "docker.io"]);
+});
+
+test("leaves a host in config.json whose directory's name would be too long", () => {
+  const long = `${"a.".repeat(126)}io`;
+  assert.equal(wholeHost(long), long);
+  assert.equal(wholeHost(`${long}x`), `${long}x`);
+  assert.equal(wholeHost(`${long}:5000`), undefined);
+  assert.equal(wholeHost(`a.${long}`), undefined);
 });

@@ -11,9 +11,11 @@ import {
   wholeHost,
 } from "#pullsecret/containerd/endpoints.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
+import { dockerHubImages, identity, isHubLogin, overlaps } from "#pullsecret/registry/registry.ts";
 import type { FileIdentity } from "#agent/files/atomic-write.ts";
 import type { Content, Entry, File } from "#agent/journal/journal.ts";
 import { credentialOf, valueOf } from "../config-json/document.ts";
+import { documentIn, overlay } from "../config-json/overlay.ts";
 
 /**
  * What is in the directory of a registry. absent: no hosts.toml; `why`: why there must be none.
@@ -39,6 +41,8 @@ export type HostsChange = Readonly<{
   directory: string;
   file: File;
   expected: FileIdentity;
+  /** A credential of ours leaves the file. */
+  isRemoval: boolean;
   /** Remove the directory, too, if it is empty: we have created it. */
   isOurDirectory: boolean;
 }>;
@@ -53,12 +57,20 @@ type Plan = Readonly<{
   refused: ReadonlyMap<string, string>;
 }>;
 
-/** Our entries for whole hosts. The original's entries stay in config.json. */
+/** The registry of an entry of ours for a whole host. The original's entries stay in config.json. */
+function registryIn({ key, original }: Entry): string | undefined {
+  return original ? undefined : wholeHost(key);
+}
+
+/** The credentials of whole hosts. Of two for Docker Hub, the one that the kubelet tries first. */
 function credentialsIn(entries: readonly Entry[]): Credentials {
+  const isHub = (entry: Entry) => registryIn(entry) === dockerHubImages && !isHubLogin(entry.key);
+  const isHubServed = entries.some(isHub);
   return new Map(
-    entries.flatMap(({ key, raw, original }) => {
-      const registry = original ? undefined : wholeHost(key);
-      const [username, password] = credentialOf(valueOf(raw));
+    entries.flatMap((entry) => {
+      if (isHubServed && isHubLogin(entry.key)) return [];
+      const registry = registryIn(entry);
+      const [username, password] = credentialOf(valueOf(entry.raw));
       if (registry === undefined || username + password === "") return [];
       const auth = Buffer.from(`${username}:${password}`, "latin1").toString("base64");
       return [[registry, auth] as const];
@@ -80,21 +92,42 @@ export function isMoved({ entries }: Content): boolean {
 }
 
 /** The content with its places, for a node on which containerd can serve it. */
-export function placedAt<C extends Content>(content: C, runtime: Runtime): C {
-  const { served: registries } = planFor(runtime, credentialsIn(content.entries));
+export function placedAt<C extends Content>(content: C, runtime: Runtime, theirs: File): C {
+  return withPlaces(content, choose(content, runtime, theirs).served);
+}
+
+function withPlaces<C extends Content>(content: C, registries: ReadonlySet<string>): C {
   const entries = content.entries.map((entry): Entry => {
-    const registry = entry.original ? undefined : wholeHost(entry.key);
-    const isServed = registry !== undefined && registries.has(registry);
-    const place = isServed ? "hosts" : "file";
+    const registry = registryIn(entry);
+    const place = registry !== undefined && registries.has(registry) ? "hosts" : "file";
     return place === entry.place ? entry : { ...entry, place };
   });
   const isSame = entries.every((entry, index) => entry === content.entries[index]);
   return isSame ? content : { ...content, entries };
 }
 
+/**
+ * The registries that hosts.toml serves, and why others cannot be served. If the kubelet sends a
+ * credential for an image, containerd does not use the header for a token. So a registry moves only
+ * if config.json keeps nothing for its images.
+ */
+function choose(content: Content, runtime: Runtime, theirs: File): Omit<Plan, "changes"> {
+  const { served, refused } = planFor(runtime, credentialsIn(content.entries));
+  const document = documentIn(overlay(theirs, withPlaces(content, served)));
+  const remaining = [...(document?.auths.keys() ?? [])].flatMap((key) => identity(key) ?? []);
+  const rivals = new Map(
+    [...served].flatMap((registry) => {
+      const rival = remaining.find((other) => overlaps(other, registry));
+      return rival === undefined ? [] : [[registry, `${quote(rival)} stays there, too`] as const];
+    }),
+  );
+  const registries = new Set([...served].filter((registry) => !rivals.has(registry)));
+  return { served: registries, refused: new Map([...refused, ...rivals]) };
+}
+
 /** Entries for whole hosts that stay in config.json, and why; undefined if there are none. */
-export function unservedIn(content: Content, runtime: Runtime): string | undefined {
-  const { refused } = planFor(runtime, credentialsIn(content.entries));
+export function unservedIn(content: Content, runtime: Runtime, theirs: File): string | undefined {
+  const { refused } = choose(content, runtime, theirs);
   if (refused.size === 0) return undefined;
   const reasons = Array.from(refused, ([registry, why]) => `${quote(registry)} (${why})`);
   const more = reasons.length > most ? `, and ${reasons.length - most} more` : "";
@@ -105,21 +138,23 @@ export function unservedIn(content: Content, runtime: Runtime): string | undefin
 const most = 3;
 
 /**
- * What to write. `isRead`: the kubelet has read our config.json. In other modes, and if containerd
- * does not use the files, they keep what config.json has, until the kubelet has read it there.
+ * What to write. `isRead`: the kubelet has read our config.json. Until then, the files keep what has
+ * moved to config.json, and if containerd does not use them, what config.json does not have yet.
  */
 export function changesFor(
-  content: Content,
+  { entries }: Content,
   runtime: Runtime | undefined,
   isRuntime: boolean,
   isRead: boolean,
 ): readonly HostsChange[] {
   if (runtime === undefined) return [];
-  const all = credentialsIn(content.entries);
-  if (canServe(runtime, isRuntime) && isMoved(content)) return planFor(runtime, all).changes;
-  const present = new Map(isRead ? [] : ours(runtime));
-  const staying = new Map([...all].filter(([registry]) => present.has(registry)));
-  return planFor(runtime, staying).changes;
+  const isServing = canServe(runtime, isRuntime);
+  const present = new Map(ours(runtime));
+  const isWanted = (entry: Entry): boolean => {
+    const isHere = present.has(registryIn(entry) ?? "");
+    return entry.place === "hosts" ? isServing || isHere : isHere && !isRead;
+  };
+  return planFor(runtime, credentialsIn(entries.filter(isWanted))).changes;
 }
 
 /** Our credentials in the files. */
@@ -191,17 +226,20 @@ function planOne(
     const made = put(Buffer.alloc(0), registry, new Map([[registry, own]]), origin);
     if (!("bytes" in made)) return made;
     const file = { bytes: made.bytes, mode: 0o600 };
-    return { served: true, change: { directory, file, expected: "absent", isOurDirectory: false } };
+    const before = { expected: "absent", isRemoval: false, isOurDirectory: false };
+    return { served: true, change: { directory, file, ...before } };
   }
-  const { theirs, origin } = parted(found.bytes);
+  const { theirs, origin, credentials: former } = parted(found.bytes);
   const made = put(theirs, registry, credentials, origin ?? { mode: found.mode });
   const bytes = "bytes" in made ? made.bytes : theirs;
   const file = bytes === theirs ? fileOf(theirs, origin, found.mode) : closed(bytes, found.mode);
   const isRight = "bytes" in file && file.mode === found.mode && file.bytes.equals(found.bytes);
+  const written = parted(bytes).credentials;
   const change = {
     directory,
     file,
     expected: found.identity,
+    isRemoval: [...former].some(([name, auth]) => written.get(name) !== auth),
     isOurDirectory: origin === "no directory",
   };
   return { ...made, ...(!isRight && { change }) };

@@ -81,8 +81,12 @@ export function wholeHost(key: string): string | undefined {
   const registry = identity(key);
   if (registry === undefined || hasWildcard(registry)) return undefined;
   const images = served(registry);
-  return images === hostOf(images) ? images : undefined;
+  const isName = images === hostOf(images) && directoriesOf(images)[0].length <= longestName;
+  return isName ? images : undefined;
 }
+
+/** The longest name of a directory. */
+const longestName = 255;
 
 /** The registry whose credential an endpoint of this host gets. */
 export function registryAt(host: string): string {

@@ -449,9 +449,10 @@ export class History {
       return;
     const pulled = node.pull();
     const hosts = node.mode === "Runtime" && node.hosts?.hasOurs ? node.hosts : undefined;
-    hosts?.check(content ?? none);
+    const all = new Map([...auths(node.config), ...(content ?? none)]);
+    hosts?.check(content ?? none, all);
     for (const [key, word] of content ?? none)
-      if (hosts?.isHome(key, word))
+      if (hosts?.isHome(key, word, all))
         law(!serves(pulled, key), `proved, but the kubelet would send another ${key}`);
       else law(pulled.get(key) === word, `proved, but the kubelet would not use ${key}`);
   }

@@ -62,11 +62,18 @@ export class Hosts {
     return this.text.includes("# global-pull-secret: ");
   }
 
-  /** Whether containerd, and not config.json, must have an entry of ours of moved content. */
-  isHome(key: string, word: string): boolean {
+  /**
+   * Whether containerd, and not config.json, must have an entry of ours of moved content. `all`:
+   * what would be in config.json. The kubelet must have nothing else to send for these images.
+   */
+  isHome(key: string, word: string, all: Entries): boolean {
     const images = imagesOf(key);
     const isWhole = isOurs(word) && registries.includes(images);
-    return isWhole && !isClosed(this.#theirs.get(images)?.bytes ?? "");
+    if (!isWhole || isClosed(this.#theirs.get(images)?.bytes ?? "")) return false;
+    return ![...all].some(([other, otherWord]) => {
+      const isSame = imagesOf(other) === images && !isOurs(otherWord);
+      return isSame || imagesOf(other).startsWith(`${images}/`);
+    });
   }
 
   /** Another program changes a file. Returns what it did. */
@@ -96,9 +103,9 @@ export class Hosts {
   }
 
   /** The law of the settled node: containerd has the words of the entries that are at home here. */
-  check(content: Entries): void {
+  check(content: Entries, all: Entries): void {
     for (const [key, word] of content) {
-      if (!this.isHome(key, word)) continue;
+      if (!this.isHome(key, word, all)) continue;
       const path = this.#path(imagesOf(key));
       const text = existsSync(path) ? readFileSync(path, "latin1") : "";
       const same = [...content].filter(([other]) => imagesOf(other) === imagesOf(key));

@@ -311,8 +311,9 @@ export class Oracle {
     const isAnswered = mode === "CredentialProvider" && isAsked;
     const { hosts } = this.#node;
     const isMoved = mode === "Runtime" && hosts?.hasOurs === true;
+    const all = new Map([...kept, ...content]);
     const ours = [...content].filter(([key, word]) =>
-      isMoved ? !hosts.isHome(key, word) : !isAnswered || !isOurs(word),
+      isMoved ? !hosts.isHome(key, word, all) : !isAnswered || !isOurs(word),
     );
     return new Map([...kept, ...ours]);
   }

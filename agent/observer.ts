@@ -127,7 +127,7 @@ export class Observer {
       file,
       unchangedFor: this.#stopwatch.unchangedFor(identityOf(file)),
       installed: await this.#readings.installed(),
-      runtime: this.#readings.runtime(),
+      runtime: this.#readings.runtime(recorded?.hosts ?? ""),
       kubelet: undefined,
       writeIn: history.writeIn(),
       blocked: history.blocked(),

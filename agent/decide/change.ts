@@ -28,6 +28,7 @@ import {
   besideBefore,
   bytesToKeep,
   excessOf,
+  hostsOf,
   isRight,
   isSameForKubelet,
   placed,
@@ -51,11 +52,15 @@ export function change(facts: Facts, journal: Resting, found: Found, published: 
   const much = excessOf(file);
   if (much !== undefined) return refuse(codes.unsafe, soon, `it would have ${much}`);
   const former = facts.journal.kind === "journal" ? journal : undefined;
+  const hosts = hostsOf(facts, journal, content);
+  // A commit writes hosts.toml before the journal.
+  if (former !== undefined && hosts !== former.hosts)
+    return record(codes.toBeWritten, { ...former, hosts }, former);
   // The file is right already, so only the journal, and perhaps what is beside the file, change.
   if (isRight(found.file, file, content))
-    return record(codes.toBeWritten, { ...resting(journal, ""), content }, former);
+    return record(codes.toBeWritten, { ...resting(journal, ""), content, hosts }, former);
   const written = writtenFor(facts, found.file, file, { ...journal, content });
-  const next = { ...resting(journal, ""), content, written };
+  const next = { ...resting(journal, ""), content, written, hosts };
   const isSame = isSameForKubelet(found.file, file);
   const begun = config.restart === "Never" || isSame ? next : restarting(facts, next, journal);
   return atOnce({
@@ -129,9 +134,9 @@ export function preflight(facts: Facts): Answer | undefined {
 export function whyUnprepared({ config, installed, runtime }: Facts): Step | undefined {
   if (config.scope !== undefined && installed.unfit !== undefined)
     return refuse(codes.providerUnfit, soon, installed.unfit);
-  if (config.isRuntime && runtime?.unfit !== undefined)
-    return refuse(codes.runtimeUnfit, soon, runtime.unfit);
-  return undefined;
+  // In another mode, what containerd still has would be used instead of the new content.
+  const why = config.isRuntime ? runtime?.unfit : runtime?.unseen;
+  return why === undefined ? undefined : refuse(codes.runtimeUnfit, soon, why);
 }
 
 /**

@@ -53,8 +53,14 @@ export function nextJournal(facts: Facts, journal: Journal): Journal {
   const theirs = learn(journal.theirs, journal.content, file.file, isOurs);
   const next = leaving(facts, journal);
   const content = placed(facts, next.content, theirs);
-  if (theirs === journal.theirs && content === journal.content && next === journal) return journal;
-  return { ...next, theirs, content };
+  const hosts = hostsOf(facts, journal, content);
+  const isSame = theirs === journal.theirs && content === journal.content && next === journal;
+  return isSame && hosts === journal.hosts ? journal : { ...next, theirs, content, hosts };
+}
+
+/** The directory that the journal names, because files in it will have lines of ours. */
+export function hostsOf({ runtime }: Facts, { hosts }: Journal, content: Content): string {
+  return isMoved(content) && runtime !== undefined ? runtime.path : hosts;
 }
 
 /** The content with the place of each entry in this mode. `isNew`: the node takes it now. */

@@ -26,7 +26,7 @@ import {
   wait,
 } from "../facts/step.ts";
 import { change, preflight, whyNoContent } from "./change.ts";
-import { isReleased, isSettled, ownership } from "./file.ts";
+import { hostsOf, isReleased, isSettled, ownership } from "./file.ts";
 
 /**
  * The folder was lost, another program restored an old copy of config.json, or the node is new.
@@ -104,7 +104,8 @@ function leftBehind(facts: Facts, file: File): Resting | undefined {
     facts.theirs === undefined || "absent" in file
       ? visible
       : learn({ bytes: facts.theirs, mode: file.mode }, content, file, isOurs);
-  return { ...firstJournal(theirs), content, written: facts.time };
+  const first = firstJournal(theirs);
+  return { ...first, content, written: facts.time, hosts: hostsOf(facts, first, content) };
 }
 
 /** Entries that only the answer has stay there, until the next round places them. */

@@ -38,7 +38,7 @@ import {
   type Restarting,
   type Reviving,
 } from "../journal/journal.ts";
-import { unremovable, unservedIn } from "../delivery/runtime/plan.ts";
+import { isClean, isMoved, unremovable, unservedIn } from "../delivery/runtime/plan.ts";
 import { change, whyNoContent, whyUnprepared } from "./change.ts";
 import { excessOf, isReleased } from "./file.ts";
 
@@ -119,6 +119,8 @@ function inForce(facts: Facts, journal: Resting): Answer {
     const detail = `${Math.ceil(remaining / 1000)} s more`;
     return wait(codes.toBeReread, Math.min(remaining, longestWait), detail);
   }
+  if (journal.hosts !== "" && !isMoved(content) && isClean(facts.runtime))
+    return record(codes.inForce, { ...journal, hosts: "" }, journal);
   // Nobody has to be asked about this any more.
   if (journal.written.boot === facts.time.boot)
     return record(codes.inForce, { ...journal, written: never }, journal);
@@ -287,6 +289,7 @@ function rollBack(facts: Facts, journal: Restarting): Step {
     theirs: rest.theirs,
     content: back,
     written: facts.time,
+    hosts: rest.hosts,
     phase: "reviving",
     failed: order,
     unit,

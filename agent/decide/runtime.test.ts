@@ -18,18 +18,20 @@ import {
 } from "../facts/facts.fixture.ts";
 import { type Content, firstJournal, type Resting } from "../journal/journal.ts";
 
-const runtime: Runtime = { directories: new Map() };
+const path = "/etc/containerd";
+const runtime: Runtime = { path, directories: new Map() };
 const mode = { config: { isRuntime: true, restart: "Never" }, runtime } as const;
 const moved = (content: Content): Content => ({
   ...content,
   entries: content.entries.map((each) => ({ ...each, place: "hosts" })),
 });
-const here: Resting = { ...idle, content: moved(idle.content) };
+const here: Resting = { ...idle, content: moved(idle.content), hosts: path };
 /** The files as the agent writes them for this journal. */
 function written(journal: Resting): Runtime {
   const step = decide({ ...mode, journal });
   assert.equal(step.action, "hosts");
   return {
+    path,
     directories: new Map(
       step.action === "hosts"
         ? step.hosts.flatMap(({ directory, file }) =>
@@ -58,7 +60,7 @@ test("records a new content, writes hosts.toml, and then reports it as proved", 
 });
 
 test("writes hosts.toml before it takes the entry out of config.json, and proves it once the kubelet has read that", () => {
-  const step = decide({ ...mode, journal: before });
+  const step = decide({ ...mode, journal: { ...before, hosts: path } });
   assert.ok(step.action === "commit" && step.hosts?.length === 1);
   const journal = step.commit.journal as Resting;
   assert.notDeepEqual(journal.written, before.written);
@@ -116,7 +118,7 @@ test("withdraws hosts.toml in every mode, also without a journal", () => {
     const clean = { ...gone, runtime };
     assert.equal(brief(decide({ ...clean, journal })), "leave GPS224");
     const refused = { kind: "refused", why: "it has 2 hard links", hasOurs: true } as const;
-    const stuck = { directories: new Map([["a.io", refused]]) };
+    const stuck = { path, directories: new Map([["a.io", refused]]) };
     for (const blocked of [stuck, { ...runtime, unseen: "EIO" }])
       for (const recorded of [{ journal }, { file: fileWith(none) }])
         assert.equal(brief(decide({ ...clean, ...recorded, runtime: blocked })), "wait GPS206");
@@ -139,4 +141,27 @@ test("restores its lines as rarely as it writes config.json, but removes what le
   const gone = { contents: released, runtime: full, file: fileWith(none), writeIn: 900 } as const;
   const step = decide({ ...gone, config: mode.config, journal: firstJournal(none) });
   assert.equal(brief(step), "hosts GPS226");
+});
+
+test("names containerd's directory in the journal before a commit writes there, and until nothing is left", () => {
+  const unnamed = { ...before, hosts: "" };
+  const named = journalOf(decide({ ...mode, journal: unnamed }));
+  assert.deepEqual(named, { ...before, hosts: path });
+  assert.equal(brief(decide({ ...mode, journal: named })), "commit GPS226");
+  const back = { config: { restart: "Never" }, journal: { ...idle, hosts: path } } as const;
+  assert.equal(brief(decide({ ...back, runtime: full })), "hosts GPS226");
+  assert.deepEqual(journalOf(decide({ ...back, runtime })), idle);
+});
+
+test("without the directory that the journal names, reports neither Proved nor Removed", () => {
+  const lost = { path, directories: new Map(), unfit: "not mounted", unseen: "not mounted" };
+  for (const config of [mode.config, { restart: "Never" }] as const) {
+    const journal = { ...idle, hosts: path };
+    assert.equal(brief(decide({ config, runtime: lost, journal })), "wait GPS236 Refused");
+    const gone = { config, runtime: lost, contents: released, order: "none" } as const;
+    assert.equal(
+      brief(decide({ ...gone, journal: { ...firstJournal(none), hosts: path } })),
+      "wait GPS206",
+    );
+  }
 });

@@ -47,6 +47,8 @@ type Kept = Readonly<{
   content: Content;
   /** The last write that the kubelet has to read. */
   written: BootTime;
+  /** The node's directory whose hosts.toml files might have lines of ours, or empty. */
+  hosts: string;
 }>;
 
 /** No restart is due. `failed`: key of the order that failed last, or empty. */
@@ -115,12 +117,13 @@ export function writeJournal(journal: Journal): Stored {
 
 /** The journal of a node that has nothing of ours. */
 export function firstJournal(theirs: File, content = noContent): Resting {
-  return { version, theirs, content, written: never, phase: "resting", failed: "" };
+  return { version, theirs, content, written: never, hosts: "", phase: "resting", failed: "" };
 }
 
 /** The same file and content, with no restart due. */
-export function resting({ theirs, content, written }: Journal, failed: string): Resting {
-  return { version, theirs, content, written, phase: "resting", failed };
+export function resting(journal: Journal, failed: string): Resting {
+  const { theirs, content, written, hosts } = journal;
+  return { version, theirs, content, written, hosts, phase: "resting", failed };
 }
 
 /** Whether the content puts nothing on the node. */

@@ -42,6 +42,7 @@ const kept = {
   ]),
   content,
   written: time,
+  hosts: z.string(),
 };
 const started = { unit: z.string(), asked: time };
 const schema = z.discriminatedUnion("phase", [

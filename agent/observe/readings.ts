@@ -95,9 +95,12 @@ export class Readings {
     );
   }
 
-  /** containerd's files. They are small and few, so they are read each time. */
-  runtime(): Runtime | undefined {
-    return readRuntime(this.#config);
+  /**
+   * containerd's files. They are small and few, so they are read each time. `recorded`: where the
+   * journal says that lines of ours might be, or empty.
+   */
+  runtime(recorded: string): Runtime | undefined {
+    return readRuntime(this.#config, recorded);
   }
 
   /** Frees the memory. */

@@ -37,7 +37,7 @@ function node(t: TestContext) {
   mkdirSync(place.hostsDirectory, { recursive: true });
   writeFileSync(join(place.containerdDirectory, "config.toml"), good);
   writeFileSync(place.mountinfo, sandboxMount);
-  const read = (): Runtime => readRuntime(place) ?? assert.fail();
+  const read = (): Runtime => readRuntime(place, "") ?? assert.fail();
   return { place, read, config: join(place.containerdDirectory, "config.toml") };
 }
 
@@ -62,7 +62,7 @@ for (const [why, spoil] of unfit)
   });
 
 test("reads nothing where containerd's directory is not mounted", (t) => {
-  assert.equal(readRuntime({ ...node(t).place, containerdPath: undefined }), undefined);
+  assert.equal(readRuntime({ ...node(t).place, containerdPath: undefined }, ""), undefined);
 });
 
 test("reads the directories of registries, and refuses what it must not replace", (t) => {
@@ -138,6 +138,14 @@ test("looks into any number of directories", async (t) => {
     changesFor(placedAt(content, read(), none), read(), true, false),
   );
   assert.equal(changesFor(contentWith(8), read(), true, true).length, content.entries.length);
+});
+
+test("sees nothing where the directory is not the one that the journal names", (t) => {
+  const { place } = node(t);
+  for (const containerdPath of [undefined, "/other"]) {
+    const runtime = readRuntime({ ...place, containerdPath }, "/etc/containerd");
+    assert.match(unremovable(runtime) ?? "", /etc.containerd is not mounted/);
+  }
 });
 
 test("does not take what it cannot list for empty", (t) => {

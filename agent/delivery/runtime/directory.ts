@@ -36,24 +36,30 @@ const mostBytes = 1024 * 1024;
 const backupName = "_backup";
 const whyMoved = "Spegel moves the directories of registries there";
 
-/** Reads what containerd uses on this node; undefined if it is not mounted. Never throws. */
-export function readRuntime(place: RuntimePlace): Runtime | undefined {
-  if (place.containerdPath === undefined) return undefined;
+/**
+ * Reads what containerd uses on this node; undefined if it is not mounted. `recorded`: where the
+ * journal says that lines of ours might be, or empty. Never throws.
+ */
+export function readRuntime(place: RuntimePlace, recorded: string): Runtime | undefined {
+  const { containerdPath: path } = place;
   const directories = new Map<string, HostsFile>();
+  if (recorded !== "" && recorded !== path) {
+    const why = `${recorded} is not mounted, where lines of ours might be`;
+    return { path: recorded, directories, unfit: why, unseen: why };
+  }
+  if (path === undefined) return undefined;
   try {
     for (const name of readdirSync(place.hostsDirectory).toSorted()) {
       if (name.startsWith(".")) continue;
-      const path = join(place.hostsDirectory, name);
-      const file = name === backupName ? readBackup(path) : readDirectory(path);
+      const directory = join(place.hostsDirectory, name);
+      const file = name === backupName ? readBackup(directory) : readDirectory(directory);
       if (file !== undefined) directories.set(name, file);
     }
   } catch (error) {
-    return { directories, unfit: describe(error), unseen: describe(error) };
+    return { path, directories, unfit: describe(error), unseen: describe(error) };
   }
-  const unfit = directories.has(backupName)
-    ? `${backupName}: ${whyMoved}`
-    : whyUnfit(place.containerdPath, place);
-  return unfit === undefined ? { directories } : { directories, unfit };
+  const unfit = directories.has(backupName) ? `${backupName}: ${whyMoved}` : whyUnfit(path, place);
+  return unfit === undefined ? { path, directories } : { path, directories, unfit };
 }
 
 /** The file in the directory; undefined if the directory is gone. Never throws. */

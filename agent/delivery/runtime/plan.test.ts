@@ -21,6 +21,7 @@ const file = (text: string, mode = 0o644): HostsFile => ({
   identity: "1",
 });
 const runtimeWith = (directories: Readonly<Record<string, HostsFile>>): Runtime => ({
+  path: "/etc/containerd",
   directories: new Map(Object.entries(directories)),
 });
 const content = contentWith(

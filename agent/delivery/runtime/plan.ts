@@ -34,6 +34,8 @@ export type Runtime = Readonly<{
   unseen?: string;
   /** Name of a registry's directory → its file. */
   directories: ReadonlyMap<string, HostsFile>;
+  /** The directory's path on the node. */
+  path: string;
 }>;
 
 /** A file to replace or to remove. `expected`: the file as it was found. */
@@ -164,9 +166,14 @@ function ours({ directories }: Runtime): (readonly [registry: string, auth: stri
   );
 }
 
+/** Whether nothing of ours is in any file, as far as we can see. */
+export function isClean(runtime: Runtime | undefined): boolean {
+  return runtime !== undefined && ours(runtime).length === 0 && unremovable(runtime) === undefined;
+}
+
 /** Entries for our credentials in the files, which only we write. */
 export function entriesIn(runtime: Runtime | undefined): readonly Entry[] {
-  return ours(runtime ?? { directories: new Map() }).map(([key, auth]) => ({
+  return (runtime === undefined ? [] : ours(runtime)).map(([key, auth]) => ({
     key,
     raw: JSON.stringify({ auth }),
     original: false,

@@ -100,7 +100,7 @@ test("writes and removes files durably, and leaves the node as it was", async (t
   const moved = placedAt(content, read(), none);
   await writeHosts(place.hostsDirectory, changesFor(moved, read(), true, false));
   assert.deepEqual(changesFor(moved, read(), true, false), []);
-  assert.match(readFileSync(theirs, "utf8"), /\n# theirs\n[^]*Basic /);
+  assert.match(readFileSync(theirs, "utf8"), /^# theirs\n[^]*Basic /);
   assert.equal(statSync(theirs).mode & 0o777, 0o600);
   await writeHosts(place.hostsDirectory, changesFor(contentWith(8), read(), true, true));
   assert.equal(readFileSync(theirs, "utf8"), "# theirs\n");
@@ -229,6 +229,28 @@ function otherGroup(): number {
   if (process.getuid?.() === 0) return 1234;
   return process.getgroups?.().find((group) => group !== process.getgid?.()) ?? 0;
 }
+
+test("takes its lines out of a file that would hide certificates", async (t) => {
+  const { place, read } = node(t);
+  await writeHosts(
+    place.hostsDirectory,
+    changesFor(placedAt(content, read(), none), read(), true, false),
+  );
+  writeFileSync(join(place.hostsDirectory, "a.io/ca.crt"), "");
+  const moved = placedAt(content, read(), none);
+  assert.deepEqual(
+    moved.entries.map(({ place: kept }) => kept),
+    ["file", "hosts"],
+  );
+  await writeHosts(place.hostsDirectory, changesFor(moved, read(), true, true));
+  assert.ok(!existsSync(join(place.hostsDirectory, "a.io/hosts.toml")));
+});
+
+test("reads a configuration that imports a directory that does not exist", (t) => {
+  const { config, read } = node(t);
+  writeFileSync(config, `imports = ["/etc/containerd/conf.d/*.toml"]\n${good}`);
+  assert.equal(read().unfit, undefined);
+});
 
 test("after a file that cannot be replaced, goes on with the others, and reports it", async (t) => {
   const { place, read } = node(t);

@@ -70,17 +70,14 @@ function readDirectory(directory: string): HostsFile | undefined {
     if (stats === undefined) return undefined;
     if (!stats.isDirectory()) return refusal(path, "it is not a directory");
     const own = readOwn(path, mostBytes);
-    if (own.kind === "absent") {
-      // containerd reads these only without a hosts.toml.
-      const hasFiles = readdirSync(directory).some((name) => /\.(?:crt|cert)$/.test(name));
-      return hasFiles
-        ? { kind: "absent", why: "it has certificates instead of hosts.toml" }
-        : { kind: "absent" };
-    }
+    // containerd reads these only without a hosts.toml, or with an empty one.
+    const hasFiles = readdirSync(directory).some((name) => /\.(?:crt|cert)$/.test(name));
+    const why = hasFiles ? { why: "it has certificates instead of hosts.toml" } : {};
+    if (own.kind === "absent") return { kind: "absent", ...why };
     if (own.kind === "changing") return refusal(path, "another program is writing it");
     if (own.kind === "refused") return refusal(path, own.why);
     if (own.owner !== undefined) return refusal(path, `it belongs to ${own.owner}`);
-    return { kind: "file", bytes: own.bytes, mode: own.mode, identity: own.identity };
+    return { kind: "file", bytes: own.bytes, mode: own.mode, identity: own.identity, ...why };
   } catch (error) {
     return refusal(path, describe(error));
   }
@@ -138,7 +135,7 @@ function whyUnused(
       if ("bytes" in reading) return reading.bytes;
       throw new OwnError(`${path} is not a regular file of at most 1 MiB`);
     },
-    list: (path) => readdirSync(mounted(path)),
+    list: (path) => ignoring("ENOENT", () => readdirSync(mounted(path))) ?? [],
   });
   if (typeof directory !== "string") return directory.why;
   const expected = join(containerdPath, "certs.d");

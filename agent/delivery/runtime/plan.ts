@@ -18,12 +18,12 @@ import { credentialOf, valueOf } from "../config-json/document.ts";
 import { documentIn, overlay } from "../config-json/overlay.ts";
 
 /**
- * What is in the directory of a registry. absent: no hosts.toml; `why`: why there must be none.
+ * What is in the directory of a registry. absent: no hosts.toml. `why`: why there must be none, or only an empty one.
  * refused: why we must not replace it; `hasOurs`: it has lines of ours, or cannot be read.
  */
 export type HostsFile =
   | Readonly<{ kind: "absent"; why?: string }>
-  | Readonly<{ kind: "file"; bytes: Buffer; mode: number; identity: FileIdentity }>
+  | Readonly<{ kind: "file"; bytes: Buffer; mode: number; identity: FileIdentity; why?: string }>
   | Readonly<{ kind: "refused"; why: string; hasOurs: boolean }>;
 
 /** The directory with the directories of registries, as found. */
@@ -237,7 +237,10 @@ function planOne(
     return { served: true, change: { directory, file, ...before } };
   }
   const { theirs, origin, credentials: former } = parted(found.bytes);
-  const made = put(theirs, registry, credentials, origin ?? { mode: found.mode });
+  const made =
+    theirs.length === 0 && found.why !== undefined
+      ? { why: found.why }
+      : put(theirs, registry, credentials, origin ?? { mode: found.mode });
   const bytes = "bytes" in made ? made.bytes : theirs;
   const file = bytes === theirs ? fileOf(theirs, origin, found.mode) : closed(bytes, found.mode);
   const isRight = "bytes" in file && file.mode === found.mode && file.bytes.equals(found.bytes);

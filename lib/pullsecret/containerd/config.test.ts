@@ -64,6 +64,14 @@ const rows: readonly (readonly [
   ["but not a relative path", { [main]: `version = 3\n${path("certs.d")}` }, /one directory/],
   ["but not a number", { [main]: `version = 3\n${images}config_path = 1` }, /one directory/],
   ["but not from text that is not TOML", { [main]: "version" }, /not TOML/],
+  ...["conf.d/[a-z]*.toml", "conf.d/?.toml", "*/a.toml"].map(
+    (pattern) =>
+      [
+        `but not with an import of ${pattern}`,
+        { [main]: `version = 3\nimports = ["${pattern}"]\n${path(good)}` },
+        /pattern/,
+      ] as const,
+  ),
   ["but not with imports of another type", { [main]: "version = 3\nimports = 'a'" }, /not a list/],
 ];
 for (const [what, files, result] of rows)

@@ -48,6 +48,8 @@ export function hostsDirectory(file: string, files: ConfigFiles): string | Unuse
     if (own !== undefined && own !== "") directory = own;
     if (!Array.isArray(imports) || !imports.every(isText))
       return { why: `imports of ${path} is not a list of paths` };
+    if (imports.some((pattern) => /[[?\\]|\*.*\//.test(pattern)))
+      return { why: `imports of ${path} has a pattern with more than stars in the last part` };
     for (const pattern of imports) pending.push(...resolved(pattern, path, files));
   }
   if (directory === undefined) return { why: "config_path is not set" };

@@ -10,17 +10,20 @@ import {
   identity,
   served,
 } from "../registry/registry.ts";
+import { quote } from "../problems/keypath.ts";
 import { isTable, isText, type TomlTable } from "./toml.ts";
 
 /**
  * An endpoint: a mirror, or the registry itself. `table`: the name of its table below `host`, or
  * undefined for the top of the file. `host`: host and port of its address; undefined if the file
- * names none. `hasAuthorization`: its headers contain an Authorization.
+ * names none. `hasAuthorization`: its headers contain an Authorization. `canPull`: it is asked for
+ * images and for tags.
  */
 export type Endpoint = Readonly<{
   table: string | undefined;
   host: string | undefined;
   hasAuthorization: boolean;
+  canPull: boolean;
 }>;
 
 /** The endpoints, the registry itself first, or the reason why containerd ignores the file. */
@@ -35,15 +38,20 @@ export function endpointsOf(document: TomlTable): readonly Endpoint[] | string {
   const endpoints: Endpoint[] = [];
   for (const [table, address, fields] of tables) {
     if (!isTable(fields)) return "an entry of host is not a table";
+    // containerd reads keys in any case.
+    const miswritten = Object.keys(fields).find((name) => !names.has(name) && names.has(low(name)));
+    if (miswritten !== undefined) return `${quote(miswritten)} is not in lower case`;
     const wrong = Object.entries(kinds).find(
       ([name, is]) => fields[name] !== undefined && !is(fields[name]),
     );
     if (wrong !== undefined) return `${wrong[0]} is not what containerd expects`;
     const host = hostIn(address);
     if (host === undefined && address !== "") return "an address of a host cannot be read";
-    const names = Object.keys(fields["header"] ?? {});
-    const hasAuthorization = names.some((name) => name.toLowerCase() === "authorization");
-    endpoints.push({ table, host, hasAuthorization });
+    const headers = Object.keys(fields["header"] ?? {});
+    const hasAuthorization = headers.some((name) => low(name) === "authorization");
+    const all = ((fields["capabilities"] ?? []) as readonly string[]).map(low);
+    const canPull = all.length === 0 || (all.includes("pull") && all.includes("resolve"));
+    endpoints.push({ table, host, hasAuthorization, canPull });
   }
   return endpoints;
 }
@@ -67,6 +75,20 @@ const kinds: Readonly<Record<string, (value: unknown) => boolean>> = {
   header: (value) =>
     isTable(value) && Object.values(value).every((part) => isText(part) || isTexts(part)),
 };
+
+const names: ReadonlySet<string> = new Set(["server", "host", ...Object.keys(kinds)]);
+
+function low(text: string): string {
+  return text.toLowerCase();
+}
+
+/** Whether containerd asks the same URLs for two addresses, if both have the same override_path. */
+export function isSameAddress(address: string, other: string): boolean {
+  const [url, otherUrl] = [address, other].map((text) =>
+    (text.startsWith("http") ? text : `https://${text}`).replace(/\/+$/, "").replace(/\/v2$/, ""),
+  );
+  return url === otherUrl;
+}
 
 /** Host and port of an address. containerd prepends https:// unless it begins with http. */
 export function hostIn(address: string): string | undefined {

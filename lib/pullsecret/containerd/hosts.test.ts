@@ -96,6 +96,28 @@ const rows: readonly (readonly [
     "[host.'https://a.io'.header]\nauthorization = 'x'\n",
     /Authorization of another/,
   ],
+  [
+    "a table of another path at the server's address like a mirror",
+    "a.io",
+    '[host."https://a.io/other"]\n',
+    `[host."https://a.io/other"]\n${lineOf("a.io")}${tableOf("a.io")}`,
+  ],
+  [
+    "a header outside of ASCII",
+    "a.io",
+    '[header]\nx = "\u{e4}\u{20ac}"\n',
+    `[header]\nx = "\u{e4}\u{20ac}"\n${tableOf("a.io", "https://a.io", 'header."x" = "\u{e4}\u{20ac}"\n')}`,
+  ],
+  [
+    "not the server's own table that is not asked for tags",
+    "a.io",
+    "[host.'https://a.io/v2/']\ncapabilities = ['pull']\n",
+    /does not pull/,
+  ],
+  ["not a key in another case", "a.io", 'Server = "https://b.io"\n', /lower case/],
+  ["not an escape of TOML 1.1", "a.io", 'x = "\\x41"\n', /not TOML/],
+  ["not an inline table of TOML 1.1", "a.io", "x = {\n}\n", /not TOML/],
+  ["not a last comma of TOML 1.1", "a.io", "x = {a = 1, }\n", /not TOML/],
   ["not an inline table", "a.io", "host = {'https://m.io' = {}}\n", /unusual/],
   [
     "not a table in a text",
@@ -109,7 +131,7 @@ const rows: readonly (readonly [
 ];
 for (const [what, registry, theirs, result] of rows)
   test(`puts credentials into ${what}`, () => {
-    const before = Buffer.from(theirs, "latin1");
+    const before = Buffer.from(theirs, what.includes("not UTF-8") ? "latin1" : "utf8");
     const made = put(before, registry, credentials, { mode: 0o644 });
     if (result instanceof RegExp)
       return assert.match(
@@ -117,7 +139,8 @@ for (const [what, registry, theirs, result] of rows)
         result,
       );
     assert.ok("bytes" in made, made.why);
-    assert.equal(made.bytes.toString(), plain + result);
+    const isWhole = result.endsWith("\n");
+    assert.equal(made.bytes.toString(), result + (isWhole ? plain : `\n${plain.trimEnd()}`));
     const { theirs: back, origin } = parted(made.bytes);
     assert.equal(back.toString(), theirs);
     assert.deepEqual(origin, { mode: 0o644 });

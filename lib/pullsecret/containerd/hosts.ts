@@ -10,7 +10,7 @@
  * is used only if containerd reads it as the other programs' document with our headers.
  */
 import { isDeepStrictEqual } from "node:util";
-import { addressOf, copied, endpointsOf, hostIn, registryAt } from "./endpoints.ts";
+import { addressOf, copied, endpointsOf, isSameAddress, registryAt } from "./endpoints.ts";
 import { isTable, readToml, type TomlTable } from "./toml.ts";
 
 /** Registry → `auth`: base64 of user:password. */
@@ -88,13 +88,17 @@ export function put(
   if (typeof endpoints === "string") return { why: endpoints };
   const own = registry === undefined ? undefined : credentials.get(registry);
   const address = addressOf(document, registry);
-  const main = address === undefined ? undefined : hostIn(address);
   const [server, ...mirrors] = endpoints;
-  const same = mirrors.filter(({ host }) => host !== undefined && host === main);
+  const same = mirrors.filter(
+    ({ table }) => table !== undefined && address !== undefined && isSameAddress(table, address),
+  );
+  if (own !== undefined && same.some(({ canPull }) => !canPull))
+    return { why: "it does not pull from the server's own table" };
   const isTaken =
     own !== undefined && [server, ...same].some((endpoint) => endpoint?.hasAuthorization);
-  const choices = mirrors.flatMap(({ table = "", host = "", hasAuthorization }): Choice[] => {
-    const isMain = own !== undefined && host === main;
+  const choices = mirrors.flatMap((mirror): Choice[] => {
+    const { table = "", host = "", hasAuthorization } = mirror;
+    const isMain = own !== undefined && same.includes(mirror);
     const named = isMain ? registry : registryAt(host);
     const auth = named === undefined ? undefined : credentials.get(named);
     if (auth === undefined || named === undefined || hasAuthorization) return [];
@@ -140,11 +144,12 @@ function withLines(theirs: Buffer, choices: readonly Choice[], origin: Origin): 
       linesOf(choice, places.get(choice.table)?.isHeaders === true),
     );
   const note = typeof origin === "string" ? origin : origin.mode.toString(8);
-  const all = [
-    `${explanation} ${mark}${note}`,
-    ...linesAt(-1),
-    ...lines.flatMap((line, at) => [line].concat(linesAt(at))),
+  // Some programs recognise their files by the first line.
+  const oursAt = (at: number) => [
+    ...linesAt(at),
+    ...(at === end ? [`${explanation} ${mark}${note}`] : []),
   ];
+  const all = [...oursAt(-1), ...lines.flatMap((line, at) => [line].concat(oursAt(at)))];
   return Buffer.from(all.join("\n"), "latin1");
 }
 
@@ -158,7 +163,7 @@ function linesOf({ table, registry, auth, added }: Choice, isHeaders: boolean): 
     ),
     `${isHeaders ? "" : "header."}Authorization = "Basic ${auth}"`,
   ];
-  return lines.map((line) => `${line} ${mark}${registry}`);
+  return lines.map((line) => Buffer.from(`${line} ${mark}${registry}`).toString("latin1"));
 }
 
 /** The document that containerd must read. */

@@ -26,7 +26,7 @@ async function sourceOf(
       data: { a: "eA==" },
     });
   api.refuses = ({ query }, verb) => {
-    const asked = String(query?.["fieldSelector"] ?? "").replace("metadata.name=", "");
+    const asked = (query?.["fieldSelector"] ?? "").replace("metadata.name=", "");
     return rights(verb, asked) ? undefined : refuse(403, "Forbidden", "no");
   };
   const source = new Source({

@@ -125,7 +125,8 @@ export class Reconciler {
       finalizer === undefined
         ? syncSecret
         : await this.#writeFinalizer(syncSecret, finalizer, true);
-    const declared = object.secretRef && referenced ? await referenced(object) : object;
+    const { secretRef } = object;
+    const declared = secretRef && referenced ? await referenced(object, secretRef) : object;
     const judged =
       typeof declared === "string"
         ? { ok: false as const, message: declared }

@@ -1,7 +1,7 @@
 /**
- * The management cluster, even if its kubeconfig cannot be used when the program starts. SyncSecrets
- * in users' namespaces have our finalizer, so without a running program their namespaces could not
- * be deleted.
+ * The management cluster, even if its kubeconfig cannot be used when the program starts.
+ * SyncSecrets in users' namespaces have our finalizer, so without a running program their
+ * namespaces could not be deleted.
  */
 import type { Logger } from "pino";
 import { ApiError } from "#kube/client/api-error.ts";
@@ -18,7 +18,7 @@ type Options = Readonly<{
 /** Milliseconds between two reads of a kubeconfig that cannot be used. */
 const pauseMilliseconds = 30_000;
 
-/** The cluster of the kubeconfig, or a cluster that never answers until the process starts again. */
+/** The cluster of the kubeconfig, or one that never answers until the process starts again. */
 export function openOrWait({ open, log, usable }: Options): Cluster {
   try {
     return open();

@@ -1,6 +1,6 @@
 /** Describes a side: where its objects are, where it writes the results, and how it makes them. */
 import type { V1Namespace, V1ObjectMeta, V1Secret } from "@kubernetes/client-node";
-import type { SyncSecret } from "#api/sync-secret.ts";
+import type { SyncSecret, SyncSecretReference } from "#api/sync-secret.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { secretsIn } from "#kube/client/paths.ts";
@@ -34,7 +34,7 @@ export type Side = Readonly<{
    */
   propagation: "Foreground" | "Background";
   /** The content of the Secret that the object names, or why it cannot be used. */
-  referenced?: (object: SyncSecret) => Promise<Held | string>;
+  referenced?: (object: SyncSecret, reference: SyncSecretReference) => Promise<Held | string>;
   resultOf: (object: SyncSecret, content: SyncContent) => Wanted;
   /**
    * True if we made the live object from the SyncSecret with this UID, even if others have edited
@@ -171,7 +171,7 @@ export function tenantSide(options: Options): Side {
       const path = "/api/v1/namespaces/kube-system";
       id ??= (await home.get<V1Namespace>(path).catch(() => undefined))?.metadata?.uid;
     },
-    referenced: async (object) => await referencedBy(home, object),
+    referenced: async (object, reference) => await referencedBy(home, object, reference),
     isOwn: (metadata) => isCopy(metadata) && isOfCluster(metadata, id),
     resultOf: (object, content) => copyOf(object, content, namespace, id),
     // The copy's name is our object's UID, so no other object has this name.
@@ -184,9 +184,9 @@ export function tenantSide(options: Options): Side {
 /** Reads the Secret that the object names, if a Role allows it. */
 async function referencedBy(
   home: Cluster,
-  { metadata, secretRef, type = "Opaque" }: SyncSecret,
+  { metadata, type = "Opaque" }: SyncSecret,
+  { name }: SyncSecretReference,
 ): Promise<Held | string> {
-  const name = secretRef?.name ?? "";
   try {
     const path = `${secretsIn(metadata.namespace ?? "")}/${name}`;
     const secret = await home.get<V1Secret>(path);

@@ -1,4 +1,4 @@
-/** Checks that each type arrives, and that a named Secret is followed. The API servers are fakes. */
+/** Checks that each type arrives, and that a named Secret is followed. The servers are fakes. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test, type TestContext } from "node:test";
@@ -30,7 +30,7 @@ function pairOf(t: TestContext) {
     }),
     new Engine(managementSide(there, "a"), quiet, { looked() {} }),
   ];
-  const create = async (fields: object) =>
+  const create = async (fields: object): Promise<SyncSecret> =>
     await here.create<SyncSecret>(syncSecretsIn("default"), {
       apiVersion: "globalpullsecret.io/v1alpha1",
       kind: "SyncSecret",
@@ -47,7 +47,7 @@ function pairOf(t: TestContext) {
         ?.secretName;
       return apis[1].object<{ type: string; data: object }>(`${secretsIn("a")}/${name}`);
     },
-    async settle(seconds = 0) {
+    settle: async (seconds = 0) => {
       now += seconds * 1000;
       for (let run = 0; run < 4; run += 1) for (const engine of engines) await engine.run();
     },

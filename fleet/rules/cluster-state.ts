@@ -10,7 +10,7 @@ import { sentence } from "./problems.ts";
  * How long a cluster has a place for one content: for a write and its proof. After that, it is
  * slow. The first node of a cluster answers within a minute, even if its kubelet does not start.
  */
-export const placeMilliseconds = 120_000;
+const placeMilliseconds = 120_000;
 
 export type ClusterFacts = Readonly<{
   /**

@@ -1,9 +1,8 @@
 /** Reduces the objects that a cluster returns to the fields that we need. Pure. */
 import type { KubernetesObject } from "@kubernetes/client-node";
-import * as z from "zod/mini";
 import { fieldsOf } from "#contract/fields.ts";
 import { fleetOwnerAnnotation } from "#contract/names.ts";
-import { defined, fields, list, number, text, truth } from "#kube/excerpt.ts";
+import { defined, fields, list, number, text, texts, truth } from "#kube/excerpt.ts";
 import { digestOf } from "../rules/content.ts";
 
 /**
@@ -28,10 +27,7 @@ const metadata = fields({
       blockOwnerDeletion: truth,
     }),
   ),
-  finalizers: z.pipe(
-    list(text),
-    z.transform((all) => all?.filter((name) => name !== undefined)),
-  ),
+  finalizers: texts,
 });
 
 const secret = fields({ metadata, type: text, immutable: truth });

@@ -68,8 +68,8 @@ export function copyOf(
 
 /**
  * The Secret of a copy. Its name is the copy's UID, so that tenants cannot choose the names of
- * Secrets in the management cluster. The types of tokens become Opaque. Without this change, Kubernetes' token controller would delete the Secret, or add a token of the management
- * cluster.
+ * Secrets in the management cluster. The types of tokens become Opaque. Without this change,
+ * Kubernetes' token controller would delete the Secret, or add a token of the management cluster.
  */
 export function secretOf(object: SyncSecret, { type, data }: SyncContent): Wanted {
   const { name = "", uid = "", namespace = "" } = object.metadata;

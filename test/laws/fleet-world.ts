@@ -5,7 +5,7 @@
 import { Random } from "#test/random.ts";
 
 /** `flap`: at random. `blink`: shortly away before each place would end. */
-export type Behaviour = "honest" | "lie" | "stall" | "flap" | "blink" | "leave";
+type Behaviour = "honest" | "lie" | "stall" | "flap" | "blink" | "leave";
 
 /** What a cluster shows of the content. */
 export type Shown = "nothing" | "away" | "held" | "awaited" | "proved" | "refused";
@@ -23,7 +23,7 @@ export type FleetPlan = Readonly<{
 }>;
 
 /** What the controller decides in one second. */
-export type Decided = Readonly<{
+type Decided = Readonly<{
   change: readonly string[];
   isReady: boolean;
   isAvailable: boolean;
@@ -77,7 +77,7 @@ const nameOf = (at: number): string => `c${String(at).padStart(3, "0")}`;
  * Plays the plan. Throws BrokenLaw. Returns when the last honest cluster got the content, or
  * undefined if one never did.
  */
-export function playFleet(plan: FleetPlan, controller: FleetController): number | undefined {
+function playFleet(plan: FleetPlan, controller: FleetController): number | undefined {
   const random = new Random(plan.seed + 1);
   const members: Member[] = plan.behaviours.map((behaviour, at) => ({
     name: nameOf(at),

@@ -62,7 +62,7 @@ export function lifeTests(rig: () => Rig): void {
       const rest = Object.fromEntries(others.map((key) => [key, data[key] ?? ""]));
       // Puts one key into data and the others into stringData. The Secret has all keys in data.
       const [data1, stringData] = [encoded({ [first]: data[first] ?? "" }), rest];
-      return syncSecret(nameOf(type), { type: type as "Opaque", data: data1, stringData });
+      return syncSecret(nameOf(type), { type, data: data1, stringData });
     });
     await tenant.cluster.apply(...declared);
     for (const [type, data] of types) {

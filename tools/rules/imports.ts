@@ -57,7 +57,7 @@ const packageRooms: Readonly<Record<string, readonly string[]>> = {
   chokidar: ["agent/files"],
   "write-file-atomic": ["agent/files"],
   "smol-toml": ["lib/pullsecret/containerd"],
-  "zod/mini": ["agent/journal", "fleet/transport"],
+  "zod/mini": ["agent/journal", "lib/kube"],
 };
 
 const names: Readonly<Record<string, string>> = manifest.imports;

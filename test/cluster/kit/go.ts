@@ -24,8 +24,8 @@ export const buildFlags = (linkerFlags: string, speed: Speed = "quick"): readonl
 ];
 
 /**
- * The link flags of a stock release of Kubernetes, such as 1.36.3, so that `kubectl get nodes` shows
- * the right version.
+ * The link flags of a stock release of Kubernetes, such as 1.36.3, so that `kubectl get nodes`
+ * shows the right version.
  */
 export function versionFlags(release: string): string {
   const [gitMajor, gitMinor] = release.split(".");
@@ -56,8 +56,8 @@ export async function goBuild(
 const tests = join(import.meta.dirname, "../..");
 
 /**
- * Compiles the program in this folder of test/, with the modules that test/go.mod pins, once for each
- * version of its source and of the modules (half a minute). Returns the program's path.
+ * Compiles the program in this folder of test/, with the modules that test/go.mod pins, once for
+ * each version of its source and of the modules (half a minute). Returns the program's path.
  */
 export async function ownProgram(folder: string): Promise<string> {
   const sources = ["go.mod", "go.sum", `${folder}/main.go`].map((file) =>

@@ -96,7 +96,7 @@ const flags = {
     what: "where systemd's socket directory is mounted",
   },
   "containerd-path": {
-    read: text,
+    read: directory,
     what: "the node's directory with containerd's configuration; without it, its hosts.toml files are not ours",
   },
   "containerd-directory": {

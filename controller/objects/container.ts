@@ -122,7 +122,12 @@ export function container(agent: Agent): V1Container {
       ...(agent.containerdDirectory === undefined
         ? []
         : [
-            { name: "containerd", mountPath: names.mountPaths.containerd, readOnly: true },
+            {
+              name: "containerd",
+              mountPath: names.mountPaths.containerd,
+              readOnly: true,
+              recursiveReadOnly: "IfPossible",
+            },
             { name: "hosts", mountPath: names.mountPaths.hosts },
           ]),
       ...(asksSystemd(agent)

@@ -305,10 +305,10 @@ test("gives agents containerd's directory exactly if the installer names it, in 
     );
     assert.equal(args[args.indexOf("--containerd-path") + 1], "/etc/containerd");
     assert.deepEqual(
-      volumeMounts.flatMap(({ mountPath, readOnly = false }) =>
-        hosts.test(mountPath) ? `${mountPath} ${readOnly}` : [],
+      volumeMounts.flatMap(({ mountPath, readOnly = false, recursiveReadOnly = "" }) =>
+        hosts.test(mountPath) ? `${mountPath} ${readOnly} ${recursiveReadOnly}` : [],
       ),
-      ["/host/containerd true", "/host/certs.d false"],
+      ["/host/containerd true IfPossible", "/host/certs.d false "],
     );
     const without = JSON.stringify(podOf({ delivery }));
     assert.ok(!hosts.test(without) && !without.includes("containerd"));

@@ -243,6 +243,13 @@ export const denied: Readonly<Record<string, Change>> = {
       name: "hosts",
       hostPath: { path: "/etc/containerd/certs.d", type: "DirectoryOrCreate" },
     }),
+  "a directory certs.d of the root, while the installer has named none": (spec) =>
+    spec.volumes?.push({
+      name: "hosts",
+      hostPath: { path: "/certs.d", type: "DirectoryOrCreate" },
+    }),
+  "another path of containerd's directory": (spec) =>
+    containerOf(spec).args?.splice(6, 0, "--containerd-path", "/etc"),
   "aliases of hosts": (spec) => (spec.hostAliases = [{ ip: "10.0.0.1", hostnames: ["a"] }]),
 };
 

@@ -19,7 +19,9 @@ const appArmorProfile = "APPARMOR-PROFILE";
 export const places = {
   [kubeletDirectory]: "variables.kubeletDirectory",
   [containerdDirectory]: "variables.containerdDirectory",
-  [`${containerdDirectory}/certs.d`]: "variables.containerdDirectory + '/certs.d'",
+  // The API server refuses an empty path.
+  [`${containerdDirectory}/certs.d`]:
+    "variables.containerdDirectory == '' ? '' : variables.containerdDirectory + '/certs.d'",
   [seLinuxType]: "variables.seLinuxType",
   [JSON.stringify({ type: appArmorProfile })]: "variables.appArmor",
 } as const;

@@ -248,6 +248,11 @@ variables.containers.all(c, c.?args.orValue([]).all(a, !a.contains(' ')))`,
     },
     ...(["kubelet-unit", "restart-control-plane", "healthz-port"] as const).map(pinned),
     {
+      expression: `variables.arguments.all(a, !a.contains(' --containerd-path ') ||
+  a.contains(' --containerd-path ' + variables.containerdDirectory + ' '))`,
+      message: `--containerd-path is not as in ${annotation("containerd-directory")}`,
+    },
+    {
       expression: `variables.arguments.all(a, (${parameterOf("healthz-address")} == '${installed["healthz-address"]}' ?
   ${cel(loopback)} : [${parameterOf("healthz-address")}]).exists(address,
   a.contains(' --healthz-address ' + address + ' ')))`,

@@ -18,8 +18,9 @@ import { credentialOf, valueOf } from "../config-json/document.ts";
 import { documentIn, overlay } from "../config-json/overlay.ts";
 
 /**
- * What is in the directory of a registry. absent: no hosts.toml. `why`: why there must be none, or only an empty one.
- * refused: why we must not replace it; `hasOurs`: it has lines of ours, or cannot be read.
+ * What is in the directory of a registry. absent: no hosts.toml. `why`: why there must be none, or
+ * only an empty one. refused: why we must not replace it; `hasOurs`: it has lines of ours, or cannot
+ * be read.
  */
 export type HostsFile =
   | Readonly<{ kind: "absent"; why?: string }>
@@ -59,7 +60,7 @@ type Plan = Readonly<{
   refused: ReadonlyMap<string, string>;
 }>;
 
-/** The registry of an entry of ours for a whole host. The original's entries stay in config.json. */
+/** The registry of our entry for a whole host. The original's entries stay in config.json. */
 function registryIn({ key, original }: Entry): string | undefined {
   return original ? undefined : wholeHost(key);
 }
@@ -140,8 +141,8 @@ export function unservedIn(content: Content, runtime: Runtime, theirs: File): st
 const most = 3;
 
 /**
- * What to write. `isRead`: the kubelet has read our config.json. Until then, the files keep what has
- * moved to config.json, and if containerd does not use them, what config.json does not have yet.
+ * What to write. `isRead`: the kubelet has read our config.json. Until then, the files keep what
+ * has moved to config.json, and if containerd does not use them, what config.json does not have.
  */
 export function changesFor(
   { entries }: Content,

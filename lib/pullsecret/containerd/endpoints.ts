@@ -91,7 +91,7 @@ export function isSameAddress(address: string, other: string): boolean {
 }
 
 /** Host and port of an address. containerd prepends https:// unless it begins with http. */
-export function hostIn(address: string): string | undefined {
+function hostIn(address: string): string | undefined {
   const url = address.startsWith("http") ? address : `https://${address}`;
   return /^https?:\/\/([A-Za-z0-9._-]+(?::\d+)?|\[[0-9A-Fa-f:.]+\](?::\d+)?)(?:\/[\w./~-]*)?$/.exec(
     url,

@@ -70,7 +70,7 @@ export const flags = {
   },
   "containerd-directory": {
     read: directory,
-    what: "the nodes' directory with containerd's config.toml and certs.d, for mode Runtime (none)",
+    what: "the nodes' directory with containerd's config.toml and certs.d, for mode Runtime with containerd 2.1 or newer; to change it, withdraw first (none)",
   },
   "agent-image": { read: text, what: "image of the agents (the controller's own)" },
   ...podFlags,

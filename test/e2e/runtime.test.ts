@@ -209,7 +209,7 @@ test("leaves an entry with a path in config.json, and one that hosts.toml cannot
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, others);
   }
-  const path = `${cluster.registry.host}/only`;
+  const path = "path.example/only";
   await declare({ "taken.example": entry("u", "p"), [path]: entry("u", "p") });
   const both = [path, "taken.example"].toSorted().join();
   // One node goes first. It has proved the content once its kubelet has read config.json again.

@@ -19,8 +19,8 @@ import { documentIn, overlay } from "../config-json/overlay.ts";
 
 /**
  * What is in the directory of a registry. absent: no hosts.toml. `why`: why there must be none, or
- * only an empty one. refused: why we must not replace it; `hasOurs`: it has lines of ours, or cannot
- * be read.
+ * only an empty one. refused: why we must not replace it. `hasOurs`: it has lines of ours, or
+ * cannot be read.
  */
 export type HostsFile =
   | Readonly<{ kind: "absent"; why?: string }>

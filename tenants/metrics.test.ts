@@ -21,7 +21,7 @@ test("L20: counts by namespace the deletions that ended at the deadline, and rep
     involvedObject: { kind: "SyncSecret", name: "one", namespace: "web", uid: "u" },
     type: "Warning",
     reason: "LeftBehind",
-    message: "GPS478: left behind",
+    message: "GPS478: left behind [kubectl pull-secret help GPS478]",
   });
 });
 

@@ -11,7 +11,7 @@ for (const [folder, share] of Object.entries(shares))
     const seed = Number(process.env["SEED"] ?? 1);
     const milliseconds = 15 * minute;
     const { found, judged } = await measure(t, { folder, seed, count: 100, milliseconds });
-    const result = `${found} of ${judged} breakages in ${folder} were found`;
+    const result = `SEED=${seed}: ${found} of ${judged} breakages in ${folder} were found`;
     t.diagnostic(result);
     assert.ok(judged > 0 && found >= (judged * share) / 100, result);
   });

@@ -29,11 +29,11 @@ test("gives every code an anchor, a title, an example, what happens next, and wh
       const [, id, code = ""] =
         /^<a id="(gps\d{3})"><\/a>(GPS\d{3}): \S.*[^.]$/.exec(heading) ?? [];
       assert.equal(id, code.toLowerCase(), part);
-      const [example = "", next = "", todo = "", ...others] = paragraphs.slice(-3);
+      const [example = "", next = "", action = "", ...others] = paragraphs.slice(-3);
       assert.deepEqual(others, [], part);
       assert.match(example, new RegExp(`^\\*\\*Example\\*\\*: \`${code} [^…]+\` \\(.+\\)$`));
       assert.match(next, /^\*\*Next\*\*: [A-Z][^]*\.$/);
-      assert.match(todo, /^\*\*Do\*\*: \S[^]*[.…?]$/);
+      assert.match(action, /^\*\*Do\*\*: \S[^]*[.…?]$/);
       anchors.push(`docs/reference/errors.md#${id}`);
     }
     assert.equal(parts.length, Object.keys(sections[index]?.catalogue ?? {}).length);

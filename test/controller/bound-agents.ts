@@ -80,7 +80,7 @@ export const unnamed: Readonly<Record<string, V1DaemonSet>> = Object.fromEntries
   flagArguments.filter(([flag]) => isBound(flag)).map(([flag, args]) => [flag, ofArguments(args)]),
 );
 /** The installer's flags whose values an agent may also lack: they only add to the template. */
-const optional = new Set(["agent-label", "agent-annotation"]);
+const optional = new Set(["agent-label", "agent-annotation", "containerd-directory"]);
 /**
  * Flag that an annotation names → the agents' DaemonSet if the controller has every such flag
  * except this one.

@@ -18,10 +18,10 @@ const appArmorProfile = "APPARMOR-PROFILE";
  */
 export const places = {
   [kubeletDirectory]: "variables.kubeletDirectory",
-  [containerdDirectory]: "variables.containerdDirectory",
-  // The API server refuses an empty path.
+  // Before the directory, which is a part of it. The API server refuses an empty path.
   [`${containerdDirectory}/certs.d`]:
-    "variables.containerdDirectory == '' ? '' : variables.containerdDirectory + '/certs.d'",
+    "(variables.containerdDirectory == '' ? '' : variables.containerdDirectory + '/certs.d')",
+  [containerdDirectory]: "variables.containerdDirectory",
   [seLinuxType]: "variables.seLinuxType",
   [JSON.stringify({ type: appArmorProfile })]: "variables.appArmor",
 } as const;

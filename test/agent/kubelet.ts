@@ -76,6 +76,7 @@ export class Kubelet {
 
   /** A new process. `isAuto`: systemd starts it by itself. */
   start(isAuto: boolean): void {
+    this.isLimited = false;
     this.#isDeadly = this.isDeadly();
     const dies = this.#isDeadly || this.now < this.brokenUntil;
     this.invocation += 1;

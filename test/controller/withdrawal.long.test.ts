@@ -27,7 +27,7 @@ test("keeps no credential in the cluster while it waits for an absent node, and 
   await kubelets.die("c");
   await undeclare();
   const { message } = await plane.untilEvent(on, "NodesAwaited", "c", 150_000);
-  assert.match(message, /1 node away may hold the entries.*: c;/);
+  assert.match(message, /for 1 node away: c;/);
   assert.deepEqual(begunAfter(revision), ["a", "b"]);
   const secrets = await on.cluster.kubectl("get", "secrets", "-n", "kube-system", "-o", "json");
   assert.ok(!secrets.includes(Buffer.from(content("one")).toString("base64")));

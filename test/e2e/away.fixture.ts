@@ -27,7 +27,7 @@ export function awayAtWithdrawal(on: () => Cluster): void {
     const event = await product.untilEvent(
       cluster,
       "NodesAwaited",
-      new RegExp(`1 node away may hold .*: ${away.name};`),
+      new RegExp(`for 1 node away: ${away.name};`),
     );
     assert.equal(event.type, "Warning");
     for (const node of others) assert.equal(node.readFile("config.json"), undefined, node.name);

@@ -395,9 +395,11 @@ export class History {
     for (let count = 0; count < 400; count += 1) {
       await node.run(count < 10 ? 5000 : 60_000);
       const { order, report } = node;
-      // The controller asks again what the node has refused. The refusal touched nothing.
+      // The controller asks again what the node has refused, or for what is newer. The refusal
+      // touched nothing.
       if (report?.result === "Refused" && report.attempt === order?.attempt) {
-        this.#ask();
+        if (order.revision === this.#revision) this.#ask();
+        else this.#order();
         continue;
       }
       const phase = node.journal?.phase ?? "resting";

@@ -213,16 +213,16 @@ export class Oracle {
       node.say("a backup");
       return;
     }
-    if (this.#backups.length === 0 || !this.isSeen) return;
+    // Without a journal, nobody can know whose the values of a backup are.
+    if (this.#backups.length === 0 || !this.isSeen || node.journal === undefined) return;
     const backup = this.#random.pick(this.#backups);
     const [old, now] = [auths(backup), auths(node.config)];
     const visible = this.#visible().map(([key]) => key);
     // What cannot be known as ours is theirs. Where our old value comes back over theirs, theirs is
-    // kept, if a journal has it.
+    // kept.
     const hadFile = this.file !== undefined;
-    const isKept = (key: string) => isOurs(old.get(key) ?? "") && node.journal !== undefined;
     this.#edit((words, rest) => {
-      for (const key of visible) if (!isKept(key)) words.delete(key);
+      for (const key of visible) if (!isOurs(old.get(key) ?? "")) words.delete(key);
       for (const [key, word] of old)
         if (!isOurs(word) && (now.get(key) !== word || visible.includes(key))) words.set(key, word);
       rest.clear();

@@ -71,7 +71,7 @@ export function leavingTests(rig: () => Rig): void {
     await untilGone(management, "tenant-a");
     await tenant.cluster.kubectl("delete", "syncsecret", "left", "--wait=false");
     const said = async () => readyOf(await objectIn(tenant, "left"))?.message ?? "";
-    await until("status reports it", async () => (await said()).startsWith("GPS467"), {
+    await until("status reports it", async () => (await said()).startsWith("GPS481"), {
       timeout: 60_000,
       seen: said,
     });

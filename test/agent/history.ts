@@ -409,7 +409,7 @@ export class History {
       const isRefused = last !== undefined && "result" in last && last.result === "Refused";
       const isDone = isIdle && !isRefused && last.again !== 500 && phase === "resting";
       if (isDone && count > 4 && node.kubelet.works) {
-        await node.run(310_000);
+        await node.run(340_000);
         return;
       }
     }

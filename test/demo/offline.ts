@@ -3,10 +3,22 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { directEnvironment, run } from "../cluster/run.ts";
 import type { Narrator } from "./narrator.ts";
 
 /** The plugin as `npm run build` makes it. */
-export const plugin = join(import.meta.dirname, "../../dist/kubectl-pull_secret.cjs");
+const plugin = join(import.meta.dirname, "../../dist/kubectl-pull_secret.cjs");
+
+/** Runs the plugin on a cluster, and prints its output. Throws if the plugin fails. */
+export async function showPlugin(
+  { kubeconfig }: Readonly<{ kubeconfig: string }>,
+  narrator: Narrator,
+  ...command: readonly string[]
+): Promise<void> {
+  narrator.writeLine(`$ kubectl pull-secret ${command.join(" ")}`);
+  const argv = [process.execPath, plugin, ...command, "--kubeconfig", kubeconfig];
+  narrator.writeLine(await run(argv, { env: directEnvironment() }));
+}
 
 const auth = (text: string): { auth: string } => ({ auth: Buffer.from(text).toString("base64") });
 const files = {

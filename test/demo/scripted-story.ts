@@ -4,9 +4,8 @@ import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { collections, globalPullSecretPath, owned } from "#kube/client/paths.ts";
 import type { NodePullSecret } from "#api/node-pull-secret.ts";
 import { until } from "../cluster/await.ts";
-import { directEnvironment, run } from "../cluster/run.ts";
 import type { Narrator } from "./narrator.ts";
-import { plugin } from "./offline.ts";
+import { showPlugin } from "./offline.ts";
 import { spoiled, type ScriptedCluster, type ScriptedNode } from "./scripted.ts";
 
 const registry = "registry.example";
@@ -220,17 +219,6 @@ function watchOrder({ admin, nodes }: ScriptedCluster): () => Promise<number> {
       if (call === "RestartUnit" && restarts === 2) proved().then(resolve, reject);
     };
   return () => promise;
-}
-
-/** Runs the built plugin, and prints its output. Throws if the plugin fails. */
-async function showPlugin(
-  { kubeconfig }: ScriptedCluster,
-  narrator: Narrator,
-  ...command: readonly string[]
-): Promise<void> {
-  narrator.writeLine(`$ kubectl pull-secret ${command.join(" ")}`);
-  const argv = [process.execPath, plugin, ...command, "--kubeconfig", kubeconfig];
-  narrator.writeLine(await run(argv, { env: directEnvironment() }));
 }
 
 const seconds = (since: number): string => ((performance.now() - since) / 1000).toFixed(1);

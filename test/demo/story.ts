@@ -3,13 +3,12 @@
  */
 import * as names from "#contract/names.ts";
 import type { Cluster } from "../cluster/cluster.ts";
-import { run } from "../cluster/run.ts";
 import * as task from "../e2e/main-task.ts";
 import { auths } from "../e2e/nodes.ts";
 import * as product from "../e2e/product.ts";
 import { seconds, showChange, showDenied, showFailure, showJoiner } from "./changes.ts";
 import type { Narrator } from "./narrator.ts";
-import { plugin } from "./offline.ts";
+import { showPlugin } from "./offline.ts";
 
 const object = `globalpullsecret/${names.globalPullSecretName}`;
 
@@ -81,15 +80,4 @@ async function show(
 ): Promise<void> {
   narrator.writeLine(`$ kubectl ${command.join(" ")}`);
   narrator.writeLine(await cluster.kubectl(...command));
-}
-
-/** Runs the built plugin and prints the plugin's output. Throws if the plugin fails. */
-async function showPlugin(
-  { kubeconfig }: Cluster,
-  narrator: Narrator,
-  ...command: readonly string[]
-): Promise<void> {
-  narrator.writeLine(`$ kubectl pull-secret ${command.join(" ")}`);
-  const argv = [process.execPath, plugin, ...command, "--kubeconfig", kubeconfig];
-  narrator.writeLine(await run(argv));
 }

@@ -6,6 +6,7 @@ import {
   existsSync,
   linkSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -15,6 +16,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
+import { watching } from "#test/agent/effects.ts";
 import { sandboxMount } from "#test/faults/runtime.ts";
 import { temporary } from "#test/temporary.ts";
 import { contentWith, entry } from "#agent/facts/facts.fixture.ts";
@@ -252,6 +254,36 @@ test("reads a configuration that imports a directory that does not exist", (t) =
   assert.equal(read().unfit, undefined);
 });
 
+/** Runs `work` again and again, each time killed before a later change, until it ends. */
+async function withKills(work: () => Promise<void>): Promise<void> {
+  const killed = new Error("killed");
+  for (let kill = 1; ; kill += 1) {
+    let changes = 0;
+    const watch = () => {
+      changes += 1;
+      if (changes === kill) throw killed;
+    };
+    try {
+      return await watching(watch, work);
+    } catch (error) {
+      if (error !== killed) throw error;
+    }
+  }
+}
+
+test("leaves no empty directory and nothing staged, wherever it is killed", async (t) => {
+  const { place, read } = node(t);
+  const root = place.hostsDirectory;
+  const served = placedAt(content, read(), none);
+  for (const wanted of [served, contentWith(8), served, contentWith(9)])
+    await withKills(async () => {
+      clearStaging(root);
+      for (const name of readdirSync(root)) assert.ok(existsSync(join(root, name, "hosts.toml")));
+      await writeHosts(root, changesFor(wanted, read(), true, true));
+    });
+  assert.deepEqual(readdirSync(root), []);
+});
+
 test("after a file that cannot be replaced, goes on with the others, and reports it", async (t) => {
   const { place, read } = node(t);
   const changes = changesFor(placedAt(content, read(), none), read(), true, false);
@@ -263,7 +295,7 @@ test("after a file that cannot be replaced, goes on with the others, and reports
 test("creates no directory for a file that it cannot stage", async (t) => {
   const { place, read } = node(t);
   const changes = changesFor(placedAt(content, read(), none), read(), true, false);
-  const staged = join(place.hostsDirectory, ".global-pull-secret/hosts.toml.staged");
+  const staged = join(place.hostsDirectory, ".global-pull-secret/a.io/hosts.toml");
   mkdirSync(join(staged, "x"), { recursive: true });
   await assert.rejects(writeHosts(place.hostsDirectory, changes));
   assert.ok(!existsSync(join(place.hostsDirectory, "a.io")));

@@ -1,16 +1,9 @@
 /** containerd's configuration and its directory of hosts.toml files, on the node. */
-import { lstatSync, mkdirSync, readdirSync, rmdirSync } from "node:fs";
+import { existsSync, lstatSync, mkdirSync, readdirSync } from "node:fs";
 import { join, relative } from "node:path";
 import { hostsDirectory } from "#pullsecret/containerd/config.ts";
 import { hasMark } from "#pullsecret/containerd/hosts.ts";
-import {
-  expect,
-  moveFile,
-  stage,
-  stagedName,
-  sync,
-  unlinkIfThere,
-} from "#agent/files/atomic-write.ts";
+import { expect, moveFile, stage, sync, unlinkIfThere } from "#agent/files/atomic-write.ts";
 import { describe, hasCode, ignoring, OwnError } from "#agent/files/errno.ts";
 import { readMounts } from "#agent/files/mounts.ts";
 import { readOwn, readRegular } from "#agent/files/own-file.ts";
@@ -162,34 +155,38 @@ export async function writeHosts(root: string, changes: readonly HostsChange[]):
 /** Removes what a killed agent has staged, because it contains credentials. */
 export function clearStaging(root: string): void {
   const staging = join(root, stagingName);
-  for (const name of ignoring("ENOENT", () => readdirSync(staging)) ?? [])
-    discard(join(staging, name));
+  const isThere = lstatSync(staging, { throwIfNoEntry: false })?.isDirectory() === true;
+  const names = isThere ? readdirSync(staging, { recursive: true, encoding: "utf8" }) : [];
+  // The files in a directory come after it.
+  for (const name of names.toReversed()) discard(join(staging, name));
   discard(staging);
 }
 
+/**
+ * A directory of ours appears and disappears whole, by a rename, because an empty one that a killed
+ * agent leaves would hide the default from the registry.
+ */
 async function writeOne(
   root: string,
-  folder: string,
+  staging: string,
   { directory, file, expected, isOurDirectory }: HostsChange,
 ): Promise<void> {
   const path = join(root, directory);
   const target = join(path, hostsName);
+  const aside = join(staging, directory);
+  makeDirectory(staging);
   if ("bytes" in file) {
-    makeDirectory(folder);
-    const staged = join(folder, stagedName(target));
-    await stage(staged, file.bytes, file.mode);
-    // An empty directory would hide the default from the registry.
-    ignoring("EEXIST", () => mkdirSync(path, { mode: 0o755 }));
+    ignoring("EEXIST", () => mkdirSync(aside, { mode: 0o755 }));
+    await stage(join(aside, hostsName), file.bytes, file.mode);
     expect(target, expected);
-    moveFile(staged, target);
-    await sync(path);
-    await sync(root);
-    return;
+    if (existsSync(path)) moveFile(join(aside, hostsName), target);
+    else moveFile(aside, path);
+  } else {
+    expect(target, expected);
+    const isOnlyOurs = isOurDirectory && readdirSync(path).length === 1;
+    if (isOnlyOurs) moveFile(path, aside);
+    else unlinkIfThere(target);
   }
-  expect(target, expected);
-  unlinkIfThere(target);
-  await sync(path);
-  if (!isOurDirectory) return;
-  ignoring("ENOTEMPTY", () => rmdirSync(path));
+  if (existsSync(path)) await sync(path);
   await sync(root);
 }

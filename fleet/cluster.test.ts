@@ -6,7 +6,6 @@ import { setImmediate } from "node:timers/promises";
 import type { KubernetesObject, ResponseContext } from "@kubernetes/client-node";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { Access } from "#kube/kubeconfig/access.ts";
 import { direct } from "./transport/direct.ts";
 import { resourceSet } from "./transport/resource-set.ts";
 import { FleetCluster } from "./cluster.ts";
@@ -19,46 +18,43 @@ type Watch = (signal: AbortSignal) => Promise<void>;
 const rolloutState: Watch = async (signal) => void (await once(signal, "abort"));
 
 const target = { namespace: "kube-system", name: "pull-secret" };
-type Settings = Pick<ConstructorParameters<typeof FleetCluster>[0], "holds" | "transport">;
+type Settings = Pick<ConstructorParameters<typeof FleetCluster>[0], "holds" | "transport"> &
+  Readonly<{ removes: () => void }>;
 
 /**
- * A cluster that lists `items`, and refuses every deletion. It refuses writes only if `refusal` is
- * set. `watch` replaces the cluster's watches, and sends no event.
+ * A cluster that lists `items`, and refuses every deletion unless `removes` is set. It refuses
+ * writes only if `refusal` is set. `watch` replaces the cluster's watches, and sends no event.
  */
 async function guestWith(
   watch: Watch,
   items: readonly KubernetesObject[] = [],
-  access?: Access,
   refusal?: ApiError,
-  { holds = () => true, transport = direct(target) }: Partial<Settings> = {},
+  { holds = () => true, transport = direct(target), removes }: Partial<Settings> = {},
 ) {
   let [writes, deletions] = [0, 0];
-  const replacements: KubernetesObject[] = [];
+  async function write(body: Body) {
+    writes += 1;
+    if (refusal !== undefined) throw refusal;
+    return { ...body, metadata: { ...body.metadata, uid: "u", resourceVersion: "2" } };
+  }
   const cluster = {
     async get() {
-      const metadata = { resourceVersion: "1" };
+      const metadata = { resourceVersion: String(1 + deletions) };
       return { kind: "SecretList", apiVersion: "v1", metadata, items };
     },
     stream: (_path: string, _query: object, signal: AbortSignal) => watch(signal),
-    async apply(_path: string, body: Body) {
-      writes += 1;
-      if (refusal !== undefined) throw refusal;
-      return { ...body, metadata: { ...body.metadata, uid: "u", resourceVersion: "2" } };
-    },
-    async replace(_path: string, body: KubernetesObject) {
-      replacements.push(body);
-      return body;
-    },
+    create: (_path: string, body: Body) => write(body),
+    patch: (_path: string, body: Body) => write(body),
     async remove(path: string) {
       deletions += 1;
+      if (removes !== undefined) return removes();
       throw new ApiError({ status: 422, reason: "Invalid", method: "DELETE", path });
     },
   } as unknown as Cluster;
   let hinted = Promise.withResolvers<void>();
   const fleetCluster = new FleetCluster({
     transport,
-    reach: access === undefined ? cluster : async () => ({ ok: true, access, sourceText: "" }),
-    connect: () => cluster,
+    reach: cluster,
     holds,
     hint: () => hinted.resolve(),
   });
@@ -69,7 +65,6 @@ async function guestWith(
     fleetCluster,
     writes: () => writes,
     deletions: () => deletions,
-    replacements,
     /** Waits until the result of a write is known. */
     async untilIdle() {
       while (fleetCluster.busy) {
@@ -105,7 +100,7 @@ for (const [lost, lasts] of [
   test(`writes nothing more if the Lease is lost ${lost}`, async () => {
     const holds = (): boolean => guest.writes() < lasts;
     const transport = resourceSet("guest-a", target, { version: "v1beta2" });
-    using guest = await guestWith(rolloutState, [], undefined, undefined, { holds, transport });
+    using guest = await guestWith(rolloutState, [], undefined, { holds, transport });
     await guest.fleetCluster.change(content, owner);
     assert.equal(guest.writes(), lasts);
   });
@@ -125,7 +120,7 @@ for (const [what, status, body, own] of answers)
     const answer = { httpStatusCode: status, headers: {} } as unknown as ResponseContext;
     const path = "/api/v1/namespaces/kube-system/secrets/pull-secret";
     const error = ApiError.from("PATCH", path, answer, body);
-    using guest = await guestWith(rolloutState, [], undefined, error);
+    using guest = await guestWith(rolloutState, [], error);
     await guest.fleetCluster.change(content, owner);
     const refusal = guest.fleetCluster.refusal(content);
     assert.equal(refusal?.own, own);
@@ -139,7 +134,8 @@ const ours = {
     resourceVersion: "1",
     annotations: { "globalpullsecret.io/fleet-owner": owner },
   },
-  ...content,
+  type: content.type,
+  data: content.data,
 };
 
 const theirs: readonly (readonly [what: string, object: KubernetesObject])[] = [
@@ -162,16 +158,6 @@ for (const [what, object] of theirs)
     assert.equal(guest.writes(), 1);
     assert.equal(guest.is(), "has");
   });
-
-test("keeps owners and finalizers when it replaces a Secret with additional keys", async () => {
-  const owners = [{ apiVersion: "v1", kind: "ConfigMap", name: "a", uid: "u" }];
-  const preserved = { ownerReferences: owners, finalizers: ["a.example/held"] };
-  const crowded = { metadata: { ...ours.metadata, ...preserved }, ...content, data: { b: "eQ==" } };
-  using guest = await guestWith(rolloutState, [crowded]);
-  await guest.fleetCluster.change(content, owner);
-  assert.equal(guest.replacements.length, 1);
-  assert.partialDeepStrictEqual(guest.replacements[0]?.metadata, preserved);
-});
 
 test("retries a refused deletion after 5 to 30 seconds even if the system clock jumps", async (t) => {
   using guest = await guestWith(rolloutState, [ours]);
@@ -203,24 +189,16 @@ test("retries a refused deletion after 5 to 30 seconds even if the system clock 
   assert.equal(guest.fleetCluster.refusal(content), undefined);
 });
 
-test("gives placed objects the same id under each name of their cluster, but another id in a restored copy of the cluster", async () => {
-  const by = (server: string, authority: string) =>
-    new Access({ server, authority, serverName: undefined }, { token: "t" });
-  const another = { ...ours, metadata: { ...ours.metadata, uid: "v" } };
-  const reported: Record<string, string | undefined> = {};
-  for (const [name, access, items] of [
-    ["one name", by("https://a.example", "QQ=="), [ours]],
-    ["another", by("https://10.0.0.1", "QQ=="), [ours]],
-    ["restored elsewhere", by("https://b.example", "Qg=="), [ours]],
-    ["created again", by("https://a.example", "QQ=="), [another]],
-    ["empty", by("https://a.example", "QQ=="), []],
-    ["the management cluster", undefined, [ours]],
-  ] as const) {
-    using guest = await guestWith(rolloutState, items, access);
-    reported[name] = guest.fleetCluster.placementId(owner);
-    assert.equal(guest.fleetCluster.placementId("somebody else"), undefined);
-  }
-  assert.ok(reported["one name"] !== undefined && reported["one name"] === reported["another"]);
-  assert.equal(new Set(Object.values(reported)).size, 4);
-  assert.deepEqual([reported["empty"], reported["the management cluster"]], [undefined, undefined]);
+test("removes the Secret of a renamed cluster, and leaves the Secret that is placed there under the new name", async () => {
+  const items: KubernetesObject[] = [ours];
+  using guest = await guestWith(rolloutState, items, undefined, {
+    removes() {
+      const metadata = { ...ours.metadata, uid: "v", resourceVersion: "2" };
+      items[0] = { ...ours, metadata };
+    },
+  });
+  assert.equal(guest.fleetCluster.withdraw(owner), false);
+  await guest.untilIdle();
+  assert.equal(guest.fleetCluster.withdraw(owner), true);
+  assert.equal(guest.deletions(), 1);
 });

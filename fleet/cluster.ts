@@ -1,16 +1,17 @@
 /** One cluster of the fleet: reads the objects there, and writes the content. */
 import type { KubernetesObject } from "@kubernetes/client-node";
 import { ApiError } from "#kube/client/api-error.ts";
-import { newborn, type Cluster } from "#kube/client/cluster.ts";
-import type { Access } from "#kube/kubeconfig/access.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { copyStep, isWrite, writeFailure, type LiveCopy } from "#kube/apply/copy.ts";
+import { ChangedByAdmission, place } from "#kube/apply/place.ts";
+import { uidOf } from "#kube/client/ownership.ts";
 import { backoff } from "#kube/client/retry.ts";
 import type { AccessReading } from "./inventory/access.ts";
-import { fleetManager, Connection, unreachableBecause, answerOf } from "./connection.ts";
+import { Connection, unreachableBecause, answerOf } from "./connection.ts";
 import type { ClusterFacts } from "./rules/cluster-state.ts";
 import { isPlacedBy, ownerMark, type Content } from "./rules/content.ts";
 import { isLasting, sentence } from "./rules/problems.ts";
-import type { WatchTarget } from "#kube/watch/watch.ts";
-import type { Placement, Transport } from "./transport/transport.ts";
+import type { Transport } from "./transport/transport.ts";
 import { Contest } from "#kube/contested-client.ts";
 import { fenced } from "#runtime/fenced-client.ts";
 
@@ -30,11 +31,10 @@ type Options = Readonly<{
   /** True while this process holds the Lease. Only the holder writes. */
   holds: () => boolean;
   hint: () => void;
-  connect?: (access: Access) => Cluster;
 }>;
 
 type There = ClusterFacts["observed"];
-type Objects = readonly (KubernetesObject | undefined)[];
+type Objects = readonly (LiveCopy | undefined)[];
 
 export class FleetCluster {
   readonly #options: Options;
@@ -49,6 +49,8 @@ export class FleetCluster {
     | { of: string | undefined; why: string; own: boolean; times: number; next: number }
     | undefined;
   #writing = false;
+  /** UIDs of the objects that we have removed. They might still exist, held by a finalizer. */
+  #removed: ReadonlySet<string> | undefined;
   readonly #contest = new Contest<string>(writes, Object.is);
   /**
    * Returns whether to take over an existing Secret. `mark` is the owner's mark on the Secret, or
@@ -56,18 +58,12 @@ export class FleetCluster {
    */
   mayAdopt: (mark: string | undefined) => boolean = () => false;
 
-  constructor({ connect, ...options }: Options) {
+  constructor(options: Options) {
     const { transport, reach, hint } = options;
     this.#options = options;
     const needed = transport.placed.map(({ target }) => target);
     const besides = transport.witness === undefined ? [] : [transport.witness];
-    this.#connection = new Connection({
-      reach,
-      needed,
-      besides,
-      hint,
-      ...(connect && { connect }),
-    });
+    this.#connection = new Connection({ reach, needed, besides, hint });
   }
 
   close(): void {
@@ -113,10 +109,12 @@ export class FleetCluster {
       !isPlacedBy(object, owner) && !this.mayAdopt(ownerMark(object));
     if (placedObjects.some((object) => object !== undefined && isForeign(object)))
       return { is: "foreign", why: sentence("foreign") };
-    if (
-      content === undefined ||
-      !transport.placed.every((placement, at) => isIn(placement, placedObjects[at]))
-    ) {
+    const isThere = transport.placed.every(
+      ({ desired }, at) =>
+        content !== undefined &&
+        copyStep(placedObjects[at], desired(content, owner), true) === "nothing",
+    );
+    if (!isThere) {
       const lost = this.#contest.lostUntil(content?.digest, performance.now()) !== undefined;
       if (lost) return { is: "away", why: sentence("contested") };
       return { is: "other", present: placedObjects.every((object) => object !== undefined) };
@@ -125,25 +123,6 @@ export class FleetCluster {
     const witness = Array.isArray(seen) ? seen[transport.placed.length] : undefined;
     const proof = transport.proof(placedObjects, witness);
     return { is: "has", proof: proof.is, why: "why" in proof ? proof.why : undefined };
-
-    function isIn(placement: Placement, object: KubernetesObject | undefined): boolean {
-      return object !== undefined && content !== undefined && placement.has(object, content, owner);
-    }
-  }
-
-  /**
-   * Identifies the objects that this owner placed in this cluster. Undefined until we have read all
-   * of them. The uids alone do not suffice: a cluster that was restored from a copy of this
-   * cluster's etcd has the same uids, but another certificate authority.
-   */
-  placementId(owner: string): string | undefined {
-    const objects = this.#objects();
-    const { authority } = this.#connection;
-    if (!Array.isArray(objects) || authority === undefined) return undefined;
-    const placedObjects = objects.slice(0, this.#options.transport.placed.length);
-    if (!placedObjects.every((object) => object !== undefined && isPlacedBy(object, owner)))
-      return undefined;
-    return [authority, ...placedObjects.map(({ metadata }) => metadata?.uid)].join(" ");
   }
 
   #objects(): Objects | Exclude<There, { is: "foreign" | "other" | "has" }> {
@@ -152,7 +131,9 @@ export class FleetCluster {
     if ("away" in seen) return awayFor(seen.away);
     if (this.#unanswered !== undefined && performance.now() < this.#unanswered.until)
       return awayFor(this.#unanswered.why);
-    return seen.map((state) => (state.is === "shown" ? state.object : undefined));
+    return seen.map((state) =>
+      state.is === "shown" ? (state.object as LiveCopy | undefined) : undefined,
+    );
   }
 
   /**
@@ -168,29 +149,35 @@ export class FleetCluster {
   /** Brings the content to the cluster. Never rejects. The watch shows the result. */
   async change(content: Content, owner: string): Promise<void> {
     await this.#write(content, async (cluster, objects) => {
-      for (const [at, placement] of this.#options.transport.placed.entries()) {
-        const object = objects[at];
-        if (object !== undefined && placement.has(object, content, owner)) continue;
-        await place(cluster, placement, object, content, owner);
+      for (const [at, { target, desired: by }] of this.#options.transport.placed.entries()) {
+        const [live, desired] = [objects[at], by(content, owner)];
+        const step = copyStep(live, desired, true);
+        if (isWrite(step)) await place(cluster, step, { ...target, live, desired });
       }
     });
   }
 
   /**
    * Removes the objects that this owner placed, in reverse order, but not during the pause after a
-   * refusal. Returns true when none of the objects is left. If `offered`, does not remove the
-   * Secret that is offered to another owner, and returns true when the Secret has the other owner's
-   * mark.
+   * refusal. Returns true when none of the objects is left. If we serve this cluster under another
+   * name too, we place other objects there, and these stay.
    */
-  withdraw(owner: string, offered = false): boolean {
+  withdraw(owner: string): boolean {
     const objects = this.#objects();
     if (!Array.isArray(objects) || this.busy) return false;
-    const { placed } = this.#options.transport;
-    const copies = placed.flatMap(({ target }, at) => ownedAt(target, objects[at], owner));
-    if (copies.length === 0) return true;
-    if (offered || (this.refusal(undefined)?.wait ?? 0) > 0) return false;
+    const copies = this.#options.transport.placed.flatMap(({ target }, at) => {
+      const object = objects[at];
+      return object !== undefined && isPlacedBy(object, owner) ? [{ target, object }] : [];
+    });
+    const removed = this.#removed;
+    if (copies.every(({ object }) => removed?.has(uidOf(object)) === false)) return true;
+    if ((this.refusal(undefined)?.wait ?? 0) > 0) return false;
     void this.#write(undefined, async (cluster) => {
-      for (const copy of copies.toReversed()) await removeFrom(cluster, copy);
+      for (const { target, object } of copies.toReversed()) {
+        const { uid = "", resourceVersion } = object.metadata ?? {};
+        await cluster.remove(`${target.collection}/${target.name}`, uid, resourceVersion);
+      }
+      this.#removed = new Set(copies.map(({ object }) => uidOf(object)));
     });
     return false;
   }
@@ -214,10 +201,10 @@ export class FleetCluster {
       this.#unanswered = undefined;
       this.#contest.wrote(digest, performance.now());
     } catch (error) {
-      // A conflict: another client changed the object before us. The next list shows that change.
-      if (error instanceof ApiError && error.status === 409)
-        return this.#contest.wrote(digest, performance.now());
-      if (isAway(error)) {
+      const failure = error instanceof ApiError ? writeFailure(error) : undefined;
+      // Another client changed the object before us. The next list shows that change.
+      if (failure === "conflict") return this.#contest.wrote(digest, performance.now());
+      if (failure === "away" || failure === "denied") {
         answered = false;
         const times = (this.#unanswered?.times ?? 0) + 1;
         const pause = Math.min(backoff(times), longestPause);
@@ -226,7 +213,7 @@ export class FleetCluster {
           times,
           until: performance.now() + pause,
         };
-      } else this.#refuse(digest, error as Error);
+      } else this.#refuse(digest, error, digest === undefined || failure !== "invalid");
     } finally {
       this.#writing = false;
       this.#connection.observeWrite(answered);
@@ -234,14 +221,15 @@ export class FleetCluster {
     }
   }
 
-  #refuse(of: string | undefined, error: Error): void {
+  /** `own`: the reason lies in the cluster, not in the content. */
+  #refuse(of: string | undefined, error: unknown, own: boolean): void {
     const former = this.#refusal;
     const times = former !== undefined && former.of === of ? former.times + 1 : 1;
-    const own = of === undefined || !isOfContent(error);
+    const isChanged = error instanceof ChangedByAdmission;
     const text = () => sentence(own ? "refused" : "rejected", answerOf(error));
     this.#refusal = {
       of,
-      why: error instanceof Mutated ? error.message : text(),
+      why: isChanged ? sentence("mutated") : text(),
       own,
       times,
       next: performance.now() + Math.max(shortestRetry, backoff(times)),
@@ -250,66 +238,6 @@ export class FleetCluster {
 }
 
 const awayFor = (why: string) => ({ is: "away", why, lasting: isLasting(why) }) as const;
-
-type Owned = Readonly<{ target: WatchTarget; object: KubernetesObject }>;
-
-const ownedAt = (
-  target: WatchTarget,
-  object: KubernetesObject | undefined,
-  owner: string,
-): readonly Owned[] =>
-  object !== undefined && isPlacedBy(object, owner) ? [{ target, object }] : [];
-
-async function removeFrom(cluster: Cluster, { target, object }: Owned): Promise<void> {
-  const { uid = "", resourceVersion } = object.metadata ?? {};
-  await cluster.remove(`${target.collection}/${target.name}`, uid, resourceVersion);
-}
-
-async function place(
-  cluster: Cluster,
-  placement: Placement,
-  object: KubernetesObject | undefined,
-  content: Content,
-  owner: string,
-): Promise<void> {
-  const path = `${placement.target.collection}/${placement.target.name}`;
-  const body = placement.body(content, owner);
-  const { uid = "", resourceVersion, ownerReferences, finalizers } = object?.metadata ?? {};
-  const with_ = (more: object) => ({ ...body, metadata: { ...body.metadata, ...more } });
-  const how = { manager: fleetManager, force: true };
-  const isReplaced = object === undefined || placement.fixed(object, content);
-  if (object !== undefined && isReplaced) await cluster.remove(path, uid, resourceVersion);
-  let reply: KubernetesObject;
-  if (isReplaced) reply = await cluster.apply(path, with_({ resourceVersion: newborn }), how);
-  // We replace the object, because an apply would not remove what other clients added to our
-  // fields. We keep owners and finalizers, because other programs might need the object.
-  else if (placement.crowded(object, content))
-    reply = await cluster.replace(
-      path,
-      with_({ uid, resourceVersion, ownerReferences, finalizers }),
-    );
-  else reply = await cluster.apply(path, with_({ uid, resourceVersion }), how);
-  const { keep = (whole) => whole } = placement.target;
-  if (!placement.has(keep(reply), content, owner)) throw new Mutated(sentence("mutated"));
-}
-
-/**
- * True if the cluster gave no answer, or an answer such as 503. Such an answer does not decide
- * about the request, but a refusal such as 403 does.
- */
-function isAway(error: unknown): boolean {
-  if (!(error instanceof ApiError)) return false;
-  return error.status === 0 || error.status >= 500 || [401, 408, 429].includes(error.status);
-}
-
-/**
- * True if the answer rejects the content itself. Missing rights, a missing namespace and denials by
- * admission (with any status) are reasons that lie in the cluster.
- */
-const isOfContent = (error: unknown): boolean =>
-  error instanceof ApiError && [400, 413, 422].includes(error.status) && !error.isDenial;
-
-class Mutated extends Error {}
 
 /**
  * Limits how often we write one content, or remove it, in one cluster. Five repairs in a row are

@@ -2,25 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ClusterStatus, FleetSecret, FleetSecretSpec } from "#api/fleet-secret.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { FleetClusters, adoptionRule, limitedHint } from "./clusters.ts";
+import { FleetClusters, limitedHint } from "./clusters.ts";
 import { contentOf } from "./rules/content.ts";
 import type { RolloutState } from "./rules/order.ts";
 import { sentence } from "./rules/problems.ts";
 
 const spec: FleetSecretSpec = { secretRef: { name: "source" }, target: { name: "target" } };
-const table: readonly (readonly [mark: string | undefined, refuse: boolean, adopt: boolean])[] = [
-  [undefined, false, true],
-  ["former/kube-system/one", false, true],
-  ["id/kube-system/older", false, false],
-  ["id/kube-system/younger", true, true],
-];
-for (const [mark, refuse, adopt] of table)
-  test(`takes over a Secret with owner ${mark ?? "none"}: ${refuse} with Refuse, ${adopt} with Adopt`, () => {
-    const rivals = [["id/kube-system/older"], ["id/kube-system/younger"]] as const;
-    assert.equal(adoptionRule({ spec }, ...rivals)(mark), refuse);
-    assert.equal(adoptionRule({ spec: { ...spec, conflicts: "Adopt" } }, ...rivals)(mark), adopt);
-  });
-
 /** A management cluster without objects, and a record of the collections that were read. */
 function asking() {
   const asked: { path: string; query: object }[] = [];
@@ -73,7 +60,7 @@ const remembered: readonly (readonly [
   ["Unreachable", sentence("unreachable", "x"), "unreachable"],
   ["Failed", sentence("rejected", "x"), "refused"],
   ["Failed", sentence("refusedThere", "x"), "refused"],
-  ...(["refused", "mutated", "foreign", "kubeconfig", "conflict"] as const).map(
+  ...(["refused", "mutated", "foreign", "kubeconfig"] as const).map(
     (kind) => ["Failed", sentence(kind, "x"), "unreachable"] as const,
   ),
 ];

@@ -55,7 +55,7 @@ export class FleetClusters {
     served: readonly string[],
     leaving: readonly string[] = [],
     spec?: FleetSecret["spec"],
-    mayAdopt: (mark: string | undefined, name: string) => boolean = () => false,
+    mayAdopt: FleetCluster["mayAdopt"] = () => false,
   ): void {
     const { home, holds, hint } = this.#options;
     const { via, target, clusterAPI } = spec ?? {};
@@ -85,7 +85,7 @@ export class FleetClusters {
     const going = new Set(leaving);
     for (const [name, cluster] of this.#all) {
       cluster.leaving = going.has(name);
-      cluster.mayAdopt = (mark) => mayAdopt(mark, name);
+      cluster.mayAdopt = mayAdopt;
     }
   }
 
@@ -135,17 +135,6 @@ export class FleetClusters {
     });
   }
 
-  /** Whether each of these clusters has answered or is known to be unreachable. */
-  areKnown(names: readonly string[]): boolean {
-    return names.every((name) => this.#all.get(name)?.compare(undefined, "").is !== "unknown");
-  }
-
-  /** Identities of the objects that this owner placed in these clusters; see placementId. */
-  placed(names: readonly string[], owner: string): ReadonlySet<string> {
-    const all = names.map((name) => this.#all.get(name)?.placementId(owner));
-    return new Set(all.filter((id) => id !== undefined));
-  }
-
   /** The times, in milliseconds, at which to check a cluster again even if nothing happens. */
   again(name: string, now: number): readonly number[] {
     return (
@@ -155,23 +144,6 @@ export class FleetClusters {
         .map((wait) => now + wait) ?? []
     );
   }
-}
-
-/**
- * Decides by the owner's mark which existing Secrets a FleetSecret takes over. It takes over the
- * Secret of a younger FleetSecret with the same target, so that the cluster is never without the
- * Secret. It never takes over the Secret of an older FleetSecret with this target. With `conflicts:
- * Adopt`, it takes over all other Secrets too.
- */
-export function adoptionRule(
-  { spec }: Pick<FleetSecret, "spec">,
-  older: readonly string[],
-  younger: readonly string[],
-): FleetCluster["mayAdopt"] {
-  return (mark) =>
-    mark === undefined || !older.includes(mark)
-      ? spec.conflicts === "Adopt" || (mark !== undefined && younger.includes(mark))
-      : false;
 }
 
 /**

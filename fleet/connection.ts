@@ -10,7 +10,7 @@ import { Informer } from "#kube/watch/informer.ts";
 import { backoff } from "#kube/client/retry.ts";
 import { createLoop, type Again } from "#runtime/loop.ts";
 import { follow, type WatchTarget } from "#kube/watch/watch.ts";
-import { certificatesIn, type Access } from "#kube/kubeconfig/access.ts";
+import type { Access } from "#kube/kubeconfig/access.ts";
 import type { AccessReading } from "./inventory/access.ts";
 import type { Seen } from "./transport/transport.ts";
 import { sentence } from "./rules/problems.ts";
@@ -54,7 +54,6 @@ type FollowedObject = {
 };
 type Open = Readonly<{
   sourceText: string;
-  authority: string | undefined;
   cluster: Cluster;
   all: readonly FollowedObject[];
 }>;
@@ -114,14 +113,6 @@ export class Connection {
 
   get cluster(): Cluster | undefined {
     return this.#open?.cluster;
-  }
-
-  /**
-   * Identifies the cluster: the certificates of its authority or, if the authority is public, the
-   * server's address. Undefined for the management cluster.
-   */
-  get authority(): string | undefined {
-    return this.#open?.authority;
   }
 
   /**
@@ -191,7 +182,7 @@ export class Connection {
   async #connect(): Promise<void> {
     const { reach, connect = connectTo } = this.#options;
     if (typeof reach !== "function") {
-      if (this.#open === undefined) this.#begin({ sourceText: "", authority: undefined }, reach);
+      if (this.#open === undefined) this.#begin("", reach);
       return;
     }
     const read = await reach();
@@ -201,11 +192,7 @@ export class Connection {
     if (!read.ok) return this.#close(read.why);
     const { sourceText, access } = read;
     if (this.#open?.sourceText === sourceText) return;
-    // We recognize a cluster by the authority of its certificate. A public authority signs the
-    // certificates of many clusters, so then we use the server's address.
-    const { authority: signer, server } = access;
-    const authority = signer === undefined ? server : certificatesIn(signer);
-    this.#begin({ sourceText, authority }, connect(access));
+    this.#begin(sourceText, connect(access));
   }
 
   #close(why: string): void {
@@ -216,7 +203,7 @@ export class Connection {
     if (before !== why) this.#options.hint();
   }
 
-  #begin(how: Pick<Open, "sourceText" | "authority">, live: Cluster): void {
+  #begin(sourceText: string, live: Cluster): void {
     const { needed, besides } = this.#options;
     const followed = (target: WatchTarget, isNeeded: boolean): FollowedObject => {
       const seen: Seen = { is: "unknown" };
@@ -230,7 +217,7 @@ export class Connection {
     this.#following.abort();
     this.#following = new AbortController();
     this.#closedBecause = undefined;
-    this.#open = { ...how, cluster: cached(live, all), all };
+    this.#open = { sourceText, cluster: cached(live, all), all };
     for (const object of all) this.#follow(object, live);
   }
 

@@ -9,7 +9,7 @@ import { warn } from "#runtime/events.ts";
 import { writeFinalizer } from "#runtime/finalizer.ts";
 import { statusWriter, type StatusWriter } from "#runtime/status.ts";
 import { fleetManager } from "./connection.ts";
-import { FleetClusters, adoptionRule, type Run } from "./clusters.ts";
+import { FleetClusters, type Run } from "./clusters.ts";
 import { releasedFrom, selectedBy, type Selection } from "./inventory/inventory.ts";
 import { servedVersion } from "./inventory/selector.ts";
 import { nextChanges, nextRemovals } from "./rules/order.ts";
@@ -17,7 +17,7 @@ import { isGivenUp } from "./rules/cluster-state.ts";
 import { sourceContent, ownerOf, type Judged } from "./rules/content.ts";
 import { sentence } from "./rules/problems.ts";
 import type { SourceReading } from "./source.ts";
-import { membersOf, rivalsOf, type Members, type Rivals } from "./rules/members.ts";
+import { membersOf, type Members } from "./rules/members.ts";
 import {
   stalledBy,
   statusOf,
@@ -56,7 +56,7 @@ type Left = Members["leaving"][number] & Readonly<{ reason?: string | undefined 
 type GivenUp = NonNullable<FoundClusters["givenUp"]>[number];
 type Found = Pick<FoundCluster, "name" | "state" | "isStarted"> &
   Readonly<{ reason?: string | undefined }>;
-/** `others`: entries of status for clusters that this object does not serve. */
+/** `others`: entries of status for clusters that are leaving. */
 type Around = Readonly<{
   others: readonly FoundCluster[];
   givenUp: readonly GivenUp[];
@@ -73,8 +73,7 @@ export class Fleet {
   readonly #closed = new AbortController();
   /**
    * The clusters that the stored status names. We change only these, so that the next controller
-   * finds them if this process is killed now. But we do not change clusters in state Leaving:
-   * another object might be taking over their Secrets.
+   * finds them if this process is killed now.
    */
   #recorded: ReadonlySet<string> = new Set();
   #inventory: Inventory | undefined;
@@ -105,11 +104,7 @@ export class Fleet {
     const { home } = this.#place;
     const deleted = stored.metadata.deletionTimestamp !== undefined;
     if (!deleted) await writeFinalizer(home, resourceOf(stored.metadata), stored, finalizer, true);
-    this.#recorded = new Set(
-      (stored.status?.clusters ?? []).flatMap(({ name, state }) =>
-        state === "Leaving" ? [] : name,
-      ),
-    );
+    this.#recorded = new Set(stored.status?.clusters?.map(({ name }) => name));
     // The stored status can be older than the last one that we wrote, and the clusters' times count
     // from their first mention.
     const object: FleetSecret = { ...stored, status: this.#status.before(stored) ?? {} };
@@ -123,30 +118,24 @@ export class Fleet {
       return { seconds: soonSeconds };
     }
     const now = Date.now();
-    const { claims, offers, heirs, older, younger } = rivalsOf(object, all);
     const { names: chosen, canaries } = selected;
     const released = await this.#released(object, chosen);
-    const allMembers = membersOf({ object, selected: chosen, released, now });
-    const members = {
-      ...allMembers,
-      served: allMembers.served.filter((name) => !claims.has(name)),
-    };
+    const members = membersOf({ object, selected: chosen, released, now });
     const source = deleted ? undefined : this.#source(object);
     if (source === "unknown") return undefined;
     const ownerFor = ({ metadata }: FleetSecret) => ownerOf(this.#place.clusterId, metadata);
     const owner = ownerFor(object);
-    const byRule = adoptionRule(object, older.map(ownerFor), younger.map(ownerFor));
-    const mayAdopt = (mark: string | undefined, name: string) => {
-      const offering = offers.get(name);
-      return byRule(mark) || (offering !== undefined && ownerFor(offering) === mark);
-    };
+    // We never take a Secret from another FleetSecret, because the two would overwrite each other.
+    const owners = new Set<string | undefined>(all.map(ownerFor));
+    const mayAdopt = (mark: string | undefined) =>
+      object.spec.conflicts === "Adopt" && !owners.has(mark);
     const run: Run = { object, source, owner, now };
     const going = members.leaving.map(({ name }) => name);
     const names = [...members.served, ...going];
     if (object.spec.via === "ClusterResourceSet")
       this.#clusters.useVersion(await servedVersion(home, "addons.cluster.x-k8s.io"));
     this.#clusters.keep(members.served, going, object.spec, mayAdopt);
-    const { remaining, givenUp } = this.#withdraw(run, members, heirs);
+    const { remaining, givenUp } = this.#withdraw(run, members);
     // We wait until the Events are written, because the status that names these clusters is deleted
     // with the object.
     await Promise.all(givenUp.map((cluster) => this.#reportGivenUp(object, cluster)));
@@ -158,10 +147,9 @@ export class Fleet {
       this.#serve(run, members, {
         givenUp,
         canaries,
-        others: [
-          ...allMembers.served.flatMap((name) => claimed(name, claims.get(name))),
-          ...remaining.map(({ name, reason }) => statusEntry({ name, state: "Leaving", reason })),
-        ],
+        others: remaining.map(({ name, reason }) =>
+          statusEntry({ name, state: "Leaving", reason }),
+        ),
       }),
       soonest(
         [
@@ -279,43 +267,19 @@ export class Fleet {
   }
 
   /**
-   * Removes the Secret from leaving clusters whose grace period has ended. If another object, the
-   * heir, selects the cluster, we offer the Secret to the heir instead. Returns the clusters that
-   * might still have the Secret, and the clusters that we give up.
+   * Removes the Secret from leaving clusters whose grace period has ended. Returns the clusters
+   * that might still have the Secret, and the clusters that we give up.
    */
-  #withdraw(
-    { object, owner, now }: Run,
-    { served, leaving }: Members,
-    heirs: Rivals["heirs"],
-  ): Withdrawal {
-    const { spec, status } = object;
-    if (leaving.length === 0 || isPaused(object)) return { remaining: leaving, givenUp: [] };
-    // We wait, because a served cluster that has not answered yet might be a leaving cluster under
-    // another name.
-    if (!this.#clusters.areKnown(served)) {
-      const former = new Map(status?.clusters?.map(({ name, reason }) => [name, reason]));
-      return {
-        remaining: leaving.map((cluster) => ({ ...cluster, reason: former.get(cluster.name) })),
-        givenUp: [],
-      };
-    }
+  #withdraw({ object, owner, now }: Run, { served, leaving }: Members): Withdrawal {
+    const { spec } = object;
+    if (isPaused(object)) return { remaining: leaving, givenUp: [] };
     const due = new Map(
       leaving
         .filter((cluster) => cluster.due)
         .map(({ name }) => [name, this.#clusters.leaving(name, owner, now)]),
     );
-    // A leaving cluster might also be selected under another name, for example after its kubeconfig
-    // moved to another namespace. The Secret then stays in the cluster.
-    const servedIds = this.#clusters.placed(served, owner);
-    const isKept = (name: string) =>
-      [...this.#clusters.placed([name], owner)].some((id) => servedIds.has(id));
-    // We make the offer even while the cluster is unreachable, because the heir can take over only
-    // a Secret that was offered.
-    const heirOf = (name: string) => (isKept(name) ? undefined : heirs.get(name));
-    // We do not remove a Secret that we offer to an heir, so its cluster takes no slot.
-    const removed = [...due].filter(([name]) => heirOf(name) === undefined);
     const change = nextRemovals(
-      removed.map(([name, { rolloutState, isDue }]) => ({ name, rolloutState, isDue })),
+      [...due].map(([name, { rolloutState, isDue }]) => ({ name, rolloutState, isDue })),
       spec.rollout?.maxUnavailable ?? "10%",
       served.length,
     );
@@ -326,18 +290,12 @@ export class Fleet {
       const { name } = member;
       const judged = due.get(name);
       const { rolloutState, reason } = judged ?? {};
-      const cluster = this.#clusters.get(name);
-      const heir = heirOf(name);
-      if (heir !== undefined) {
-        if (cluster?.withdraw(owner, true) === true) continue;
-        remaining.push({ ...member, reason: sentence("offered", pathOf(heir.metadata)) });
-        continue;
-      }
       const givenUp = member.overdue && judged !== undefined && isGivenUp(judged);
       // We also call `withdraw` during the pause after a refusal. `withdraw` then writes nothing,
       // but returns whether the Secret is gone.
       const isNext = rolloutState === "refused" || change.includes(name);
-      const gone = rolloutState && (orphan || isKept(name) || (isNext && cluster?.withdraw(owner)));
+      const gone =
+        rolloutState && (orphan || (isNext && this.#clusters.get(name)?.withdraw(owner)));
       if (gone) continue;
       if (givenUp) abandoned.push({ name, ...(reason === undefined ? {} : { reason }) });
       else remaining.push({ ...member, reason });
@@ -381,12 +339,6 @@ const resourceOf = ({ namespace = "", name }: V1ObjectMeta): string =>
  */
 const isPaused = ({ metadata, spec }: FleetSecret): boolean =>
   spec.managementState === "Paused" && metadata.deletionTimestamp === undefined;
-
-/** The status entry of a cluster that an older object with the same target already serves. */
-const claimed = (name: string, by: FleetSecret | undefined): FoundCluster[] =>
-  by === undefined
-    ? []
-    : [{ name, state: "Failed", reason: sentence("conflict", pathOf(by.metadata)) }];
 
 /** An error of the management cluster that an administrator must resolve. Status reports it. */
 const isForAPerson = (error: unknown): error is ApiError =>

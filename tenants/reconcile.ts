@@ -5,6 +5,8 @@
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import type { Logger } from "pino";
 import type { SyncSecret } from "#api/sync-secret.ts";
+import { copyStep, desiredOf, isWrite, liveCopy, type WriteStep } from "#kube/apply/copy.ts";
+import { ChangedByAdmission, place } from "#kube/apply/place.ts";
 import { conditionOf } from "#kube/conditions.ts";
 import { Contest } from "#kube/contested-client.ts";
 import { uidOf } from "#kube/client/ownership.ts";
@@ -15,9 +17,8 @@ import { pathOf, readObject } from "./objects.ts";
 import { checkedContent } from "./rules/content.ts";
 import { sentence } from "./rules/problems.ts";
 import { secretFields, statusOf, type Found } from "./rules/status.ts";
-import { stepOf, replacement, type Live } from "./rules/step.ts";
 import { Elsewhere, elsewhere, type Side } from "./side.ts";
-import { syncManager, type Wanted } from "./rules/copies.ts";
+import { syncManager } from "./rules/copies.ts";
 
 /** Seconds until we read a waiting object again, in case a watch has missed a change. */
 export const waitSeconds = 10;
@@ -116,7 +117,8 @@ export class Reconciler {
 
   /** Takes the next step. `again.seconds` is 0 after a write: the next read confirms it. */
   async look(metadata: V1ObjectMeta, result: V1ObjectMeta | undefined): Promise<Again | undefined> {
-    const { from, to, finalizer, noun, resultOf, isOurs, describe, referenced } = this.#side;
+    const { from, to, results, finalizer, noun, propagation } = this.#side;
+    const { resultOf, isOurs, describe, referenced } = this.#side;
     this.recordOf(metadata).readAt = performance.now();
     const syncSecret = await readObject(from, metadata);
     if (syncSecret === undefined) return undefined;
@@ -136,25 +138,34 @@ export class Reconciler {
         reason: "Invalid",
         message: judged.message,
       });
-    const desired = resultOf(object, judged.content);
+    const copy = resultOf(object, judged.content);
+    const desired = desiredOf(copy);
     const path = this.#pathOf(object);
-    const live = result && (await elsewhere(to.get<Live>(path)));
-    const step = stepOf(live, desired, live !== undefined && isOurs(live.metadata, uidOf(object)));
-    if (step === "nothing")
-      return await this.#report(object, live?.metadata, describe(live ?? syncSecret));
+    const stored = result && (await elsewhere(to.get<SyncSecret>(path)));
+    const live = stored && liveCopy(stored);
+    const isOwn = stored !== undefined && isOurs(stored.metadata, uidOf(object));
+    const step = copyStep(live, desired, isOwn);
+    if (live !== undefined && step === "nothing")
+      return await this.#report(object, live.metadata, describe(live));
+    const { kind, metadata: its } = copy;
     if (step === "foreign")
       return await this.#report(object, live?.metadata, {
         reason: "Foreign",
-        message: sentence("foreign", `${desired.kind} ${desired.metadata.name}`),
+        message: sentence("foreign", `${kind} ${its.name}`),
       });
-    if (step === "wait") return { seconds: waitSeconds };
+    if (!isWrite(step)) return { seconds: waitSeconds };
     const { namespace, name, generation } = object.metadata;
     const { contest } = this.recordOf(object.metadata);
     if (contest.lostUntil(generation, performance.now()) !== undefined)
       throw new Elsewhere({ reason: "Refused", message: sentence("undone", noun) });
-    await make(this.#side, step, live, desired);
-    if (step !== "recreate") contest.wrote(generation, performance.now());
-    this.#log.info({ namespace, name, made: desired.metadata.name, step }, done[step](this.#side));
+    const write = place(to, step, { collection: results, live, desired, propagation });
+    await elsewhere(write).catch((error: unknown) => {
+      if (!(error instanceof ChangedByAdmission)) throw error;
+      const outcome = { reason: "Refused", message: sentence("changed", noun) } as const;
+      throw new Elsewhere(outcome, { written: error.written });
+    });
+    contest.wrote(generation, performance.now());
+    this.#log.info({ namespace, name, made: its.name, step }, `the ${noun} ${done[step]}`);
     return { seconds: 0 };
   }
 
@@ -169,7 +180,7 @@ export class Reconciler {
     if (object.metadata.finalizers?.includes(finalizer) !== true) return undefined;
     const path = this.#pathOf(object);
     const { namespace, name } = object.metadata;
-    const live = await elsewhere(to.get<Live>(path, { as: "metadata" }));
+    const live = await elsewhere(to.get<SyncSecret>(path, { as: "metadata" }));
     if (live === undefined || !isOurs(live.metadata, uidOf(object))) {
       await this.#writeFinalizer(object, finalizer, false);
       this.#log.info({ namespace, name }, `cleaned up: the ${noun} is gone`);
@@ -332,33 +343,8 @@ export class Reconciler {
   }
 }
 
-const done: Readonly<Record<Writing, (side: Side) => string>> = {
-  create: ({ noun }) => `the ${noun} is created`,
-  update: ({ noun }) => `the ${noun} is updated`,
-  recreate: ({ noun }) => `the ${noun} cannot be changed: it is deleted, and created again`,
+const done: Readonly<Record<WriteStep, string>> = {
+  create: "is created",
+  update: "is updated",
+  recreate: "cannot be changed: it is deleted, and created again",
 };
-
-type Writing = "create" | "update" | "recreate";
-
-/**
- * Takes the step. Throws Elsewhere if the API server refuses the write, or if its reply differs
- * from our object. In the second case, admission changes our object at every write.
- */
-async function make(
-  { to, results, noun, propagation }: Side,
-  step: Writing,
-  live: Live | undefined,
-  desired: Wanted,
-): Promise<void> {
-  const path = `${results}/${desired.metadata.name}`;
-  if (step === "recreate")
-    return await elsewhere(
-      to.remove(path, live?.metadata.uid ?? "", live?.metadata.resourceVersion, propagation),
-    );
-  const reply = await (live === undefined
-    ? elsewhere(to.create<Live>(results, desired))
-    : elsewhere(to.replace<Live>(path, replacement(live, desired))));
-  if (stepOf(reply, desired, true) === "nothing") return;
-  const outcome = { reason: "Refused", message: sentence("changed", noun) } as const;
-  throw new Elsewhere(outcome, { written: reply.metadata });
-}

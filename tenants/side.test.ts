@@ -5,7 +5,7 @@ import type { SyncSecret } from "#api/sync-secret.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { managementSide, tenantSide } from "./side.ts";
 import { allSyncSecrets, syncSecretsIn } from "./objects.ts";
-import type { Live } from "./rules/step.ts";
+import type { LiveCopy } from "#kube/apply/copy.ts";
 
 const cluster = {} as unknown as Cluster;
 const tenant = tenantSide({ home: cluster, management: cluster, namespace: "tenant-a" });
@@ -66,7 +66,7 @@ test("makes an Opaque Secret from an object of type service-account-token, and r
 });
 
 test("reports the name and the version of a Secret that is as wanted", () => {
-  const live = { metadata: { name: "77", resourceVersion: "5" } } as unknown as Live;
+  const live = { metadata: { name: "77", resourceVersion: "5" } } as unknown as LiveCopy;
   const { reason, secretName, resourceVersion } = management.describe(live);
   assert.deepEqual([reason, secretName, resourceVersion], ["Synced", "77", "5"]);
 });

@@ -1,6 +1,7 @@
 /** Describes a side: where its objects are, where it writes the results, and how it makes them. */
 import type { V1Namespace, V1ObjectMeta, V1Secret } from "@kubernetes/client-node";
 import type { SyncSecret, SyncSecretReference } from "#api/sync-secret.ts";
+import { writeFailure, type Declared, type LiveCopy } from "#kube/apply/copy.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { secretsIn } from "#kube/client/paths.ts";
@@ -9,8 +10,7 @@ import type { Excess } from "#kube/watch/others.ts";
 import type { Held, SyncContent } from "./rules/content.ts";
 import { sentence } from "./rules/problems.ts";
 import type { Found } from "./rules/status.ts";
-import type { Live } from "./rules/step.ts";
-import { isSecretOf, secretOf, copyOf, isCopy, type Wanted } from "./rules/copies.ts";
+import { isSecretOf, secretOf, copyOf, isCopy } from "./rules/copies.ts";
 import { syncSecretsIn, allSyncSecrets } from "./objects.ts";
 import { isOfCluster } from "./rules/origin.ts";
 
@@ -35,7 +35,7 @@ export type Side = Readonly<{
   propagation: "Foreground" | "Background";
   /** The content of the Secret that the object names, or why it cannot be used. */
   referenced?: (object: SyncSecret, reference: SyncSecretReference) => Promise<Held | string>;
-  resultOf: (object: SyncSecret, content: SyncContent) => Wanted;
+  resultOf: (object: SyncSecret, content: SyncContent) => Declared;
   /**
    * True if we made the live object from the SyncSecret with this UID, even if others have edited
    * it.
@@ -44,7 +44,7 @@ export type Side = Readonly<{
   /** True for a copy, which this side must not copy again. */
   isCopy?: (metadata: V1ObjectMeta) => boolean;
   /** What to report in the object's status when the live object is as wanted. */
-  describe: (live: Live) => Found;
+  describe: (live: LiveCopy) => Found;
   /** Called before each run. */
   prepare?: () => Promise<void>;
   /**
@@ -97,14 +97,17 @@ export async function elsewhere<T>(asked: Promise<T>): Promise<T> {
   }
 }
 
-function foundBy({ status, reason }: ApiError): Found {
-  const away = status === 0 || status >= 500 || status === 429;
+function foundBy(error: ApiError): Found {
   // We report only the HTTP status and the reason, because the message can quote the request.
-  const why = `${status || "no answer"} ${reason}`;
-  if (status === 401) return { reason: "Denied", message: sentence("denied", why) };
-  return away
-    ? { reason: "Unreachable", message: sentence("unreachable", why) }
-    : { reason: "Refused", message: sentence("refused", why) };
+  const why = `${error.status || "no answer"} ${error.reason}`;
+  switch (writeFailure(error)) {
+    case "denied":
+      return { reason: "Denied", message: sentence("denied", why) };
+    case "away":
+      return { reason: "Unreachable", message: sentence("unreachable", why) };
+    default:
+      return { reason: "Refused", message: sentence("refused", why) };
+  }
 }
 
 /** An hour. Only a foreign finalizer on a copy can delay a deletion for so long. */
@@ -127,7 +130,7 @@ export const managementSide = (
   propagation: "Background",
   resultOf: secretOf,
   isOurs: isSecretOf,
-  describe: ({ metadata: { name = "", resourceVersion = "" } }) => ({
+  describe: ({ metadata: { name = "", resourceVersion = "" } = {} }) => ({
     reason: "Synced",
     message: `Secret ${name} has the declared content`,
     secretName: name,
@@ -203,8 +206,8 @@ async function referencedBy(
  * Derives the object's status from the status that the management side wrote to the copy. If the
  * copy's status is about an earlier generation, the object waits.
  */
-function describe(copy: Live): Found {
-  const { status, metadata } = copy as SyncSecret;
+function describe(copy: LiveCopy): Found {
+  const { status, metadata } = copy as unknown as SyncSecret;
   const ready = conditionOf(status, "Ready");
   if (
     ready === undefined ||

@@ -50,7 +50,11 @@ function engineOf(t: TestContext, side: "management" | "tenant") {
     pages: async (path: string, _query: object, each: (page: readonly object[]) => void) =>
       each([...objects].filter(([at]) => at.startsWith(`${path}/`)).map(([, object]) => object)),
     create: async (path: string, body: Kept) => place(`${path}/${body.metadata.name}`, body),
-    replace: async (path: string, body: Kept) => place(path, body),
+    patch: async (path: string, body: Kept & { data: object }) => {
+      const stored = objects.get(path);
+      const metadata = { ...stored?.metadata, ...body.metadata };
+      return place(path, { ...stored, data: body.data, immutable: false, metadata } as Kept);
+    },
     apply: async (_status: string, body: Kept) =>
       keep(own, { ...(objects.get(own) ?? body), status: body.status ?? {} }),
     remove: async (path: string) => {

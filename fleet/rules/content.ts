@@ -1,13 +1,11 @@
 /** Checks the content before any cluster gets it. Pure. */
 import { Buffer } from "node:buffer";
-import { createHash } from "node:crypto";
 import type { KubernetesObject, V1ObjectMeta, V1Secret } from "@kubernetes/client-node";
 import { fleetManagedBy, fleetOwnerAnnotation, secretKeys, secretType } from "#contract/names.ts";
+import { contentDigest, type Data, type Declared } from "#kube/apply/copy.ts";
 import { parse } from "#pullsecret/document/parse.ts";
 import { formatProblem } from "#pullsecret/problems/problems.ts";
 import { sentence } from "./problems.ts";
-
-type Data = Readonly<Record<string, string>>;
 
 export type Content = Readonly<{
   type: string;
@@ -22,16 +20,8 @@ export type Content = Readonly<{
 export const contentOf = (type: string, data: Data): Content => ({
   type,
   data,
-  digest: digestOf(type, data),
+  digest: contentDigest(type, data),
 });
-
-/** The digest of a Secret's type and data. */
-export function digestOf(type: string, data: Data): string {
-  const sorted = Object.entries(data).toSorted(([key], [other]) => (key < other ? -1 : 1));
-  return createHash("sha256")
-    .update(JSON.stringify([type, sorted]))
-    .digest("base64");
-}
 
 export type Judged =
   | Readonly<{ ok: true; content: Content; version: string }>
@@ -109,7 +99,7 @@ export function placed(
   { type, data }: Pick<Content, "type" | "data">,
   owner: string,
   where: Readonly<{ namespace: string; name: string }>,
-) {
+): Declared & Readonly<{ data: Data }> {
   const metadata = { ...where, ...marked(owner) };
   return { apiVersion: "v1", kind: "Secret", metadata, type, data };
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ClusterStatus, FleetSecret } from "#api/fleet-secret.ts";
-import { membersOf, rivalsOf, secondsOf } from "./members.ts";
+import { membersOf, secondsOf } from "./members.ts";
 
 const now = Date.parse("2026-11-23T12:00:00Z");
 const at = (secondsAgo: number) => new Date(now - secondsAgo * 1000).toISOString();
@@ -88,28 +88,4 @@ test("never drops a served cluster to serve a new cluster, whatever their names"
 
 test("reads durations as seconds", () => {
   assert.deepEqual(["0s", "30s", "5m", "1h"].map(secondsOf), [0, 30, 300, 3600]);
-});
-
-const createdAt = (uid: string, seconds: number, clusters: readonly string[] = []) =>
-  fleetSecret(clusters.map(done), { uid, creationTimestamp: new Date(seconds * 1000) });
-
-test("when two objects with the same target select a cluster, leaves the cluster to the older object", () => {
-  const [old, young, twin] = [
-    createdAt("b", 1, ["x"]),
-    createdAt("a", 2, ["x", "y"]),
-    createdAt("c", 1, ["y"]),
-  ];
-  const all = [young, twin, old];
-  const of = (object: FleetSecret) => {
-    const { claims, older, younger } = rivalsOf(object, all);
-    const uids = (some: readonly FleetSecret[]) =>
-      some.map(({ metadata }) => metadata.uid).join("");
-    const claimed = Array.from(claims, ([name, by]) => `${name}:${by.metadata.uid}`);
-    return [claimed.toSorted((a, b) => (a < b ? -1 : 1)).join(), uids(older), uids(younger)];
-  };
-  assert.deepEqual(of(old), ["", "", "ca"]);
-  assert.deepEqual(of(twin), ["x:b", "b", "a"]);
-  assert.deepEqual(of(young), ["x:b,y:c", "bc", ""]);
-  const other = { ...young, spec: { ...young.spec, target: { name: "other" } } };
-  assert.deepEqual(of(other), ["", "", ""]);
 });

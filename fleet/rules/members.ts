@@ -1,6 +1,5 @@
 /** The selected and the leaving clusters of a FleetSecret. Pure. */
 import type { ClusterStatus, FleetSecret } from "#api/fleet-secret.ts";
-import { codeOf } from "./problems.ts";
 
 export type Members = Readonly<{
   /** Selected clusters that we serve, sorted. */
@@ -76,59 +75,3 @@ export function secondsOf(text: string): number {
   const [, number = "0", unit = "s"] = /^(\d+)([smh])$/.exec(text) ?? [];
   return Number(number) * ({ s: 1, m: 60, h: 3600 }[unit] ?? 1);
 }
-
-/** Other FleetSecrets with the same target. They might select the same clusters. */
-export type Rivals = Readonly<{
-  /** Cluster → the older object that serves the cluster. */
-  claims: ReadonlyMap<string, FleetSecret>;
-  /** Cluster → another object that is leaving the cluster and offers its Secret there. */
-  offers: ReadonlyMap<string, FleetSecret>;
-  /**
-   * Cluster → another object that selects the cluster, and takes over the Secret that we offer
-   * there.
-   */
-  heirs: ReadonlyMap<string, FleetSecret>;
-  older: readonly FleetSecret[];
-  younger: readonly FleetSecret[];
-}>;
-
-/**
- * The rivals of an object. Two objects with the same target conflict only in clusters that both
- * objects select. The older object serves such a cluster if the older object's status names the
- * cluster. An object that is leaving a cluster offers its Secret there to another object that
- * selects the cluster.
- */
-export function rivalsOf(object: FleetSecret, all: readonly FleetSecret[]): Rivals {
-  const place = ({ spec }: FleetSecret) =>
-    `${spec.target.namespace ?? "kube-system"}/${spec.target.name}`;
-  const age = ({ metadata }: FleetSecret) =>
-    `${new Date(metadata.creationTimestamp ?? 0).toISOString()} ${metadata.uid}`;
-  const rivals = all
-    .filter((other) => place(other) === place(object) && age(other) !== age(object))
-    .toSorted((a, b) => (age(a) < age(b) ? -1 : 1));
-  const older = rivals.filter((other) => age(other) < age(object));
-  const named = (by: readonly FleetSecret[], isMeant: (cluster: ClusterStatus) => boolean) =>
-    new Map(
-      by
-        .toReversed()
-        .flatMap((other) =>
-          (other.status?.clusters ?? []).filter(isMeant).map(({ name }) => [name, other] as const),
-        ),
-    );
-  // An object with another transport places its Secret elsewhere, so it cannot take over our
-  // Secret.
-  const alike = rivals.filter(
-    ({ spec }) => (spec.via ?? "Direct") === (object.spec.via ?? "Direct"),
-  );
-  const staying = alike.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
-  return {
-    claims: named(older, (cluster) => !isOffered(cluster)),
-    offers: named(alike, isOffered),
-    heirs: named(staying, ({ state }) => state !== "Leaving"),
-    older,
-    younger: rivals.slice(older.length),
-  };
-}
-
-const isOffered = ({ state, reason = "" }: ClusterStatus): boolean =>
-  state === "Leaving" && reason.startsWith(codeOf("offered"));

@@ -14,20 +14,10 @@ export const catalogue = {
     "a Secret of type {} gives access to one cluster only",
     "name another Secret: this type is not copied to other clusters",
   ],
-  conflict: [
-    "GPS434",
-    "{} is older, has the same target and serves this cluster",
-    "select the cluster by one of the two, or use another target",
-  ],
-  offered: [
-    "GPS462",
-    "the Secret stays until {} takes it over, because that FleetSecret has the same target and selects this cluster",
-    "no action needed, unless that object makes no progress; then correct it, or deselect the cluster there",
-  ],
   foreign: [
     "GPS435",
     "the target exists and was not placed by this object",
-    "delete it in that cluster, or set spec.conflicts: Adopt if no older FleetSecret with this target placed it; until then it is not changed",
+    "delete it in that cluster, or set spec.conflicts: Adopt if no other FleetSecret placed it; until then it is not changed",
   ],
   noKubeconfig: [
     "GPS436",

@@ -1,9 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { V1Secret } from "@kubernetes/client-node";
-import { contentOf } from "../rules/content.ts";
 import { direct } from "./direct.ts";
-import { keptSecret } from "./excerpt.ts";
 import type { Seen } from "./transport.ts";
 
 const target = { namespace: "kube-system", name: "fleet-pull-secret" };
@@ -46,12 +43,3 @@ for (const [what, seen, is, why = /^/] of table)
     assert.equal(proof.is, is);
     assert.match(("why" in proof && proof.why) || "", why);
   });
-
-test("deletes an immutable Secret and creates it again when the content changes", () => {
-  const [placement] = direct(target).placed;
-  const fixed: V1Secret = { type: "Opaque", data: { a: "MQ==" }, immutable: true };
-  const existing = keptSecret({ ...secret, ...fixed });
-  const next = contentOf("Opaque", { a: "Mg==" });
-  assert.equal(placement?.fixed(existing, next), true);
-  assert.equal(placement?.fixed({ ...existing, immutable: false } as typeof existing, next), false);
-});

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { KubernetesObject } from "@kubernetes/client-node";
-import { fleetOwnerAnnotation } from "#contract/names.ts";
+import { fleetManagedBy, fleetOwnerAnnotation } from "#contract/names.ts";
 import { contentOf } from "../rules/content.ts";
 import { keptProof, keptSecret } from "./excerpt.ts";
 import { proofOf } from "./proof.ts";
@@ -14,6 +14,7 @@ const secret = {
     name: "pull-secret",
     uid: "u",
     resourceVersion: "7",
+    labels: { ...fleetManagedBy, other: "x" },
     annotations: { [fleetOwnerAnnotation]: "o", other: "x" },
     ownerReferences: [owner],
     finalizers: ["a.example/held"],
@@ -29,8 +30,7 @@ test("keeps only the needed fields of a Secret, and a digest instead of its data
       uid: "u",
       resourceVersion: "7",
       annotations: { [fleetOwnerAnnotation]: "o" },
-      ownerReferences: [owner],
-      finalizers: ["a.example/held"],
+      labels: fleetManagedBy,
     },
     type: "Opaque",
     digest: contentOf("Opaque", { a: "eA==" }).digest,

@@ -1,9 +1,9 @@
 /** Reduces the objects that a cluster returns to the fields that we need. Pure. */
 import type { KubernetesObject } from "@kubernetes/client-node";
 import { fieldsOf } from "#contract/fields.ts";
-import { fleetOwnerAnnotation } from "#contract/names.ts";
-import { defined, fields, list, number, text, texts, truth } from "#kube/excerpt.ts";
-import { digestOf } from "../rules/content.ts";
+import { fleetManagedBy, fleetOwnerAnnotation } from "#contract/names.ts";
+import { contentFields, type LiveCopy } from "#kube/apply/copy.ts";
+import { defined, fields, list, number, text, truth } from "#kube/excerpt.ts";
 
 /**
  * Maximum number of keys of a Secret. So many keys nearly fill a Secret, even if the keys have ten
@@ -15,35 +15,12 @@ const metadata = fields({
   uid: text,
   resourceVersion: text,
   generation: number,
+  deletionTimestamp: text,
+  labels: fields(Object.fromEntries(Object.keys(fleetManagedBy).map((name) => [name, text]))),
   annotations: fields({ [fleetOwnerAnnotation]: text }),
-  // A replace request must contain these fields.
-  ownerReferences: list(
-    fields({
-      apiVersion: text,
-      kind: text,
-      name: text,
-      uid: text,
-      controller: truth,
-      blockOwnerDeletion: truth,
-    }),
-  ),
-  finalizers: texts,
 });
 
 const secret = fields({ metadata, type: text, immutable: truth });
-
-/** How many names of keys we keep. */
-const mostNames = 100;
-
-/** What we keep of a Secret: a digest instead of its data. */
-export type KeptSecret = KubernetesObject &
-  Readonly<{
-    type?: string;
-    immutable?: boolean;
-    digest: string;
-    /** The names of the first hundred keys. */
-    keys: readonly string[];
-  }>;
 
 const proof = fields({
   metadata,
@@ -67,12 +44,10 @@ const proof = fields({
   }),
 });
 
-/** A Secret's type, digest, keys, immutability, owner and version. */
-export function keptSecret(object: KubernetesObject): KeptSecret {
-  const kept = defined<Pick<KeptSecret, "type" | "metadata">>(secret.parse(object));
-  const data = dataOf(fieldsOf(object)["data"]) ?? {};
-  const digest = digestOf(kept.type ?? "Opaque", data);
-  return { ...kept, digest, keys: Object.keys(data).slice(0, mostNames) };
+/** What we keep of a Secret: a digest instead of its data. */
+export function keptSecret(object: KubernetesObject): LiveCopy {
+  const kept = defined<Pick<LiveCopy, "type" | "metadata">>(secret.parse(object));
+  return { ...kept, ...contentFields(kept.type, dataOf(fieldsOf(object)["data"])) };
 }
 
 /** The fields of a GlobalPullSecret that prove that nodes have a Secret. */

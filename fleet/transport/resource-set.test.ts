@@ -3,6 +3,7 @@ import { Buffer } from "node:buffer";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { KubernetesObject } from "@kubernetes/client-node";
+import { copyStep } from "#kube/apply/copy.ts";
 import { contentOf } from "../rules/content.ts";
 import { resourceSet } from "./resource-set.ts";
 
@@ -17,7 +18,7 @@ const [secret, set] = transport.placed;
 
 /** The object as we place it, with metadata that other clients added. */
 function objectOf(placement: typeof secret, more: object = {}): KubernetesObject {
-  const placed = placement?.body(content, owner);
+  const placed = placement?.desired(content, owner).body;
   return { ...placed, metadata: { ...placed?.metadata, ...more } };
 }
 const references = {
@@ -62,31 +63,31 @@ test("selects the namespace's one Cluster or, with clusterNameLabelValue Name, e
   });
 });
 
+/** The step for an object that exists, if this content should be there. */
+const stepOf = (placement: typeof secret, object: KubernetesObject, wanted = content): string =>
+  placement === undefined
+    ? assert.fail("not placed")
+    : copyStep(placement.target.keep(object), placement.desired(wanted, owner), true);
+
 test("ignores the order of keys, and ownerReferences that Cluster API adds", () => {
   const { data } = content;
   const reversed = Object.fromEntries(Object.entries(data).toReversed());
   const turned = contentOf(content.type, reversed);
   for (const placement of [secret, set]) {
-    const keep = placement?.target.keep ?? ((whole: KubernetesObject) => whole);
-    assert.ok(placement?.has(keep(objectOf(placement, references)), content, owner));
-    assert.ok(placement?.has(keep(objectOf(placement)), turned, owner));
-    assert.equal(placement?.has(keep(objectOf(placement)), content, "another"), false);
+    assert.equal(stepOf(placement, objectOf(placement, references)), "nothing");
+    assert.equal(stepOf(placement, objectOf(placement), turned), "nothing");
+    assert.equal(stepOf(placement, objectOf(placement, { annotations: {} })), "update");
   }
 });
 
-test("repairs an edit, and creates the object again if the edited field is immutable", () => {
-  const drifted = {
-    ...objectOf(set),
-    spec: { ...(objectOf(set) as { spec?: object }).spec, resources: [] },
-  };
-  assert.equal(set?.has(drifted, content, owner), false);
-  assert.deepEqual([set?.fixed(drifted, content), set?.crowded(drifted, content)], [false, true]);
-  const other = { ...objectOf(set), spec: { strategy: "ApplyOnce" } };
-  assert.equal(set?.fixed(other, content), true);
-  assert.equal(
-    secret?.fixed({ ...objectOf(secret), type: "Opaque" } as KubernetesObject, content),
-    true,
-  );
+test("creates an edited ClusterResourceSet again, because its selector is immutable", () => {
+  const { spec } = objectOf(set) as { spec?: object };
+  for (const edit of [{ resources: [] }, { strategy: "ApplyOnce" }, { clusterSelector: {} }])
+    assert.equal(
+      stepOf(set, { ...objectOf(set), spec: { ...spec, ...edit } } as never),
+      "recreate",
+    );
+  assert.equal(stepOf(set, { ...objectOf(set), spec: { ...spec, added: 1 } } as never), "nothing");
 });
 
 const said = (status: string, reason = "NotApplied") => ({

@@ -4,12 +4,12 @@
  * in the cluster. Pure.
  */
 import { Buffer } from "node:buffer";
-import { isDeepStrictEqual } from "node:util";
 import type { KubernetesObject } from "@kubernetes/client-node";
 import type { ClusterAPISource } from "#api/fleet-secret.ts";
 import { fieldsOf, itemsOf } from "#contract/fields.ts";
+import { digestOf, inOrder } from "#kube/apply/copy.ts";
 import { clusterResourceSetsIn } from "#kube/client/paths.ts";
-import { contentOf, isPlacedBy, marked, placed, type Content } from "../rules/content.ts";
+import { contentOf, marked, placed, type Content } from "../rules/content.ts";
 import { sentence } from "../rules/problems.ts";
 import { reasonOf, type Proof } from "./proof.ts";
 import { secretAt, type NamespacedName, type Placement, type Transport } from "./transport.ts";
@@ -62,34 +62,34 @@ export function resourceSet(namespace: string, target: NamespacedName, how: Dele
 }
 
 /**
- * The Secret with the manifest, in JSON, which is valid YAML. Keys are sorted, so that the same
- * content gives the same text.
+ * The Secret with the manifest, in JSON, which is valid YAML. The same content gives the same text.
  */
 function manifestOf(content: Content, owner: string, target: NamespacedName): Content {
-  const { data, ...rest } = placed(content, owner, target);
-  const sorted = Object.fromEntries(Object.entries(data).toSorted(([a], [b]) => (a < b ? -1 : 1)));
-  const text = JSON.stringify({ ...rest, data: sorted });
+  const text = JSON.stringify(placed(content, owner, target), inOrder);
   return contentOf(type, { "manifests.yaml": Buffer.from(text).toString("base64") });
 }
 
-type Spec = Readonly<{ clusterSelector: object; resources: readonly object[]; strategy: string }>;
-type Found = KubernetesObject & Readonly<{ spec?: Partial<Spec> }>;
-
-function clusterResourceSet(where: NamespacedName, version: string, spec: Spec): Placement {
-  const same = (object: Found, ...parts: readonly (keyof Spec)[]) =>
-    parts.every((part) => isDeepStrictEqual(object.spec?.[part], spec[part]));
+function clusterResourceSet(where: NamespacedName, version: string, spec: object): Placement {
+  const apiVersion = `addons.cluster.x-k8s.io/${version}`;
   return {
-    target: { collection: clusterResourceSetsIn(version, where.namespace), name: where.name },
-    body: (_, owner) => ({
-      apiVersion: `addons.cluster.x-k8s.io/${version}`,
-      kind: "ClusterResourceSet",
-      metadata: { ...where, ...marked(owner) },
-      spec,
+    target: {
+      collection: clusterResourceSetsIn(version, where.namespace),
+      name: where.name,
+      keep(object) {
+        const live = fieldsOf(fieldsOf(object)["spec"]);
+        const ours = Object.keys(spec).map((name) => [name, live[name]]);
+        return { ...object, digest: digestOf(Object.fromEntries(ours)) };
+      },
+    },
+    desired: (_, owner) => ({
+      body: {
+        apiVersion,
+        kind: "ClusterResourceSet",
+        metadata: { ...where, ...marked(owner) },
+        spec,
+      },
+      digest: digestOf(spec),
     }),
-    has: (object, _, owner) =>
-      isPlacedBy(object, owner) && same(object, "clusterSelector", "resources", "strategy"),
-    fixed: (object) => !same(object, "clusterSelector", "strategy"),
-    crowded: (object) => !same(object, "resources"),
   };
 }
 

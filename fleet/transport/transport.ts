@@ -3,29 +3,18 @@
  * content arrived. Pure.
  */
 import type { KubernetesObject } from "@kubernetes/client-node";
+import type { Desired, LiveCopy } from "#kube/apply/copy.ts";
 import type { WatchTarget } from "#kube/watch/watch.ts";
-import { type Content, isPlacedBy, placed } from "../rules/content.ts";
+import { type Content, placed } from "../rules/content.ts";
 import type { Proof } from "./proof.ts";
 import { secretsIn } from "#kube/client/paths.ts";
-import { keptSecret, type KeptSecret } from "./excerpt.ts";
+import { keptSecret } from "./excerpt.ts";
 
 /** An object to place and follow. */
 export type Placement = Readonly<{
-  target: WatchTarget;
-  /** The object to apply, with exactly these fields. */
-  body: (content: Content, owner: string) => Placed;
-  /** True when the kept object has the content. We ignore additions by other clients. */
-  has: (object: KubernetesObject, content: Content, owner: string) => boolean;
-  /** True if an immutable field differs, so we delete the object and create it again. */
-  fixed: (object: KubernetesObject, content: Content) => boolean;
-  /**
-   * True when other clients have added to our fields, so we replace the object. An apply would not
-   * remove their additions.
-   */
-  crowded: (object: KubernetesObject, content: Content) => boolean;
+  target: Omit<WatchTarget, "keep"> & Readonly<{ keep: (object: KubernetesObject) => LiveCopy }>;
+  desired: (content: Content, owner: string) => Desired;
 }>;
-
-type Placed = Readonly<{ apiVersion: string; kind: string; metadata: object }>;
 
 /** The last state of an object, as its watch has shown it. */
 export type Seen =
@@ -57,12 +46,9 @@ export function secretAt(
 ): Placement {
   return {
     target: { collection: secretsIn(where.namespace), name: where.name, keep: keptSecret },
-    body: (content, owner) => placed(contentFor(content, owner), owner, where),
-    has: (object: Partial<KeptSecret>, content, owner) =>
-      isPlacedBy(object, owner) && object.digest === contentFor(content, owner).digest,
-    fixed: ({ type = "Opaque", immutable }: Partial<KeptSecret>, content) =>
-      type !== contentFor(content, "").type || immutable === true,
-    crowded: ({ keys = [] }: Partial<KeptSecret>, content) =>
-      keys.some((key) => !Object.hasOwn(contentFor(content, "").data, key)),
+    desired(content, owner) {
+      const its = contentFor(content, owner);
+      return { body: placed(its, owner, where), digest: its.digest };
+    },
   };
 }

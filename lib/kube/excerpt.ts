@@ -23,11 +23,5 @@ export const fields = <Shape extends z.core.$ZodShape>(shape: Shape) =>
 export const list = <Type extends z.ZodMiniType>(type: Type) =>
   z.pipe(cut, z.optional(z.array(type)));
 
-/** The texts of a list. */
-export const texts = z.pipe(
-  list(text),
-  z.transform((all) => all?.filter((item) => item !== undefined)),
-);
-
 /** Removes undefined fields at any depth. */
 export const defined = <T>(value: object): T => JSON.parse(JSON.stringify(value)) as T;

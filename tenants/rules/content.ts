@@ -4,10 +4,8 @@
 import { Buffer } from "node:buffer";
 import { isFields } from "#contract/fields.ts";
 import type { SyncSecret } from "#api/sync-secret.ts";
+import type { Data } from "#kube/apply/copy.ts";
 import { sentence } from "./problems.ts";
-
-/** Key → standard base64, padded, without line breaks: the form in which a Secret is stored. */
-export type Data = Readonly<Record<string, string>>;
 
 export type SyncContent = Readonly<{ type: NonNullable<SyncSecret["type"]>; data: Data }>;
 
@@ -92,13 +90,4 @@ function isDocument(text: string): boolean {
   } catch {
     return false; // We drop the parser's message, because it quotes the text.
   }
-}
-
-/** True if two maps have the same keys with the same values. */
-export function sameData(data: Data, other: Data): boolean {
-  const names = Object.keys(data);
-  return (
-    names.length === Object.keys(other).length &&
-    names.every((name) => Object.hasOwn(other, name) && data[name] === other[name])
-  );
 }

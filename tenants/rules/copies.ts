@@ -1,7 +1,8 @@
 /** Makes the copy of a SyncSecret, and the Secret of a copy. Pure. */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import type { SyncSecret } from "#api/sync-secret.ts";
-import type { SyncContent, Data } from "./content.ts";
+import type { Declared } from "#kube/apply/copy.ts";
+import type { SyncContent } from "./content.ts";
 import {
   clusterOf,
   hasOrigin,
@@ -27,28 +28,6 @@ const tokens: ReadonlySet<string> = new Set([
   "bootstrap.kubernetes.io/token",
 ]);
 
-/** The fields of a Secret or a SyncSecret that we write. */
-export type Wanted = Readonly<{
-  apiVersion: string;
-  kind: string;
-  metadata: Readonly<{
-    name: string;
-    namespace: string;
-    labels: Readonly<Record<string, string>>;
-    annotations: Readonly<Record<string, string>>;
-    ownerReferences?: readonly Readonly<{
-      apiVersion: string;
-      kind: string;
-      name: string;
-      uid: string;
-      blockOwnerDeletion: true;
-    }>[];
-  }>;
-  type: string;
-  data: Data;
-  immutable: boolean;
-}>;
-
 /**
  * The copy of a tenant's object in `namespace` of the management cluster. The object's UID is its
  * name.
@@ -58,7 +37,7 @@ export function copyOf(
   { type, data }: SyncContent,
   namespace: string,
   clusterId?: string,
-): Wanted {
+): Declared {
   const origin = { name: metadata.name ?? "", namespace: metadata.namespace ?? "" };
   const { labels, annotations } = marksOf(origin);
   const marks = { labels, annotations: { ...annotations, ...clusterOf(clusterId) } };
@@ -71,7 +50,7 @@ export function copyOf(
  * Secrets in the management cluster. The types of tokens become Opaque. Without this change,
  * Kubernetes' token controller would delete the Secret, or add a token of the management cluster.
  */
-export function secretOf(object: SyncSecret, { type, data }: SyncContent): Wanted {
+export function secretOf(object: SyncSecret, { type, data }: SyncContent): Declared {
   const { name = "", uid = "", namespace = "" } = object.metadata;
   const { labels, annotations } = marksOf(originOf(object.metadata));
   const opaque = tokens.has(type);

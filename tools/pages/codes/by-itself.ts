@@ -53,7 +53,6 @@ export const ofPrograms: Readonly<Record<string, string>> = {
     "Six contents are published at once, then one every ten minutes. Content that removes a registry does not wait.",
   GPS340: "They stay in force for the grace period and are then removed.",
   GPS433: "Nothing is placed in a cluster.",
-  GPS434: "The older object serves the cluster; this object does not touch the cluster.",
   GPS436: "The cluster is served as soon as its kubeconfig exists.",
   GPS439: "The write is tried again after 5 s, then in pauses that grow to 90 s.",
   GPS440: "The difference is reported.",

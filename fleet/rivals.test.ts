@@ -1,0 +1,128 @@
+/**
+ * Two FleetSecrets with the same target. Both use ClusterResourceSets, so they place their objects
+ * in the management cluster. The management cluster is a fake.
+ */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test, type TestContext } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import type { KubernetesObject } from "@kubernetes/client-node";
+import type { FleetSecret, FleetSecretSpec } from "#api/fleet-secret.ts";
+import { clusterResourceSetsIn, fleetSecretsIn, secretsIn } from "#kube/client/paths.ts";
+import { FakeApi } from "#test/harness/api/api.ts";
+import { directly } from "#test/harness/api/direct.ts";
+import { Fleet } from "./fleet.ts";
+import { ownerMark } from "./rules/content.ts";
+
+const here = fleetSecretsIn("kube-system");
+const copies = [
+  `${secretsIn("x")}/crs-target`,
+  `${clusterResourceSetsIn("v1beta2", "x")}/crs-target`,
+];
+const definitions = [
+  readFileSync("manifests/chart/files/fleetsecrets/fleetsecrets.yaml", "utf8"),
+  `
+spec:
+  group: addons.cluster.x-k8s.io
+  scope: Namespaced
+  names: { kind: ClusterResourceSet, plural: clusterresourcesets }
+  versions: [{ name: v1beta2, served: true, storage: true }]
+`,
+];
+
+type Name = "first" | "second";
+
+/** Two FleetSecrets that select the namespace x by the label `by-NAME`. */
+async function rivals(t: TestContext, spec: Partial<FleetSecretSpec> = {}) {
+  t.mock.timers.enable({ apis: ["setTimeout", "Date"], now: Date.parse("2026-11-27") });
+  t.mock.method(performance, "now", () => Date.now());
+  const api = new FakeApi();
+  for (const definition of definitions) api.store.define(definition);
+  const home = directly(api, "global-pull-secret-fleet");
+  const fleets = new Map<Name, Fleet>();
+  t.after(() => {
+    for (const fleet of fleets.values()) fleet.close();
+  });
+  const of = (name: Name) => api.object<FleetSecret>(`${here}/${name}`);
+  await home.create("/api/v1/namespaces", { metadata: { name: "x" } });
+  const source = () => ({
+    secret: { metadata: { resourceVersion: "1" }, type: "Opaque", data: {} },
+  });
+  const label = async (name: Name, value: string | null) =>
+    void (await home.apply(
+      "/api/v1/namespaces/x",
+      { metadata: { name: "x", labels: value === null ? {} : { [`by-${name}`]: value } } },
+      { manager: name, force: true },
+    ));
+  for (const name of ["first", "second"] as const)
+    await home.create(here, {
+      apiVersion: "globalpullsecret.io/v1alpha1",
+      kind: "FleetSecret",
+      metadata: { name, namespace: "kube-system" },
+      spec: {
+        secretRef: { name: "source" },
+        clusterAPI: { namespaceSelector: { matchLabels: { [`by-${name}`]: "yes" } } },
+        target: { name: "target" },
+        via: "ClusterResourceSet",
+        removal: { grace: "5m", deadline: "1h" },
+        ...spec,
+      },
+    });
+  return {
+    select: async (name: Name) => await label(name, "yes"),
+    deselect: async (name: Name) => await label(name, null),
+    remove: async (name: Name) =>
+      await home.remove(`${here}/${name}`, of(name)?.metadata.uid ?? ""),
+    /** Lets this many seconds pass. Every five seconds, each object runs once. */
+    async pass(seconds: number) {
+      for (let passed = 0; passed < seconds; passed += 5) {
+        const all = (["first", "second"] as const).flatMap((name) => of(name) ?? []);
+        for (const object of all) {
+          const name = object.metadata.name as Name;
+          const place = { home, clusterId: "id", holds: () => true, source };
+          const fleet = fleets.get(name) ?? new Fleet({ ...place, hint() {}, log() {} });
+          fleets.set(name, fleet);
+          await fleet.run(object, all);
+        }
+        for (let turn = 0; turn < 9; turn += 1) await setImmediate();
+        t.mock.timers.tick(5000);
+      }
+    },
+    /** The owner whose mark both objects of the cluster have. */
+    owner(): string | undefined {
+      const [mark, other] = copies.map((path) =>
+        ownerMark(api.object<KubernetesObject>(path) ?? {}),
+      );
+      assert.equal(mark, other);
+      return mark?.split("/").at(-1);
+    },
+    /** State and code of the cluster in the object's status. */
+    state(name: Name): string | undefined {
+      const [cluster] = of(name)?.status?.clusters ?? [];
+      return cluster && `${cluster.state} ${cluster.reason?.slice(0, 6) ?? ""}`.trim();
+    },
+  };
+}
+
+type Rivals = Awaited<ReturnType<typeof rivals>>;
+
+/** What ends the service of a cluster by an object. */
+const ends: readonly (readonly [what: string, end: (scenario: Rivals) => Promise<void>])[] = [
+  ["deselects the cluster", ({ deselect }) => deselect("first")],
+  ["is deleted", ({ remove }) => remove("first")],
+];
+for (const conflicts of ["Refuse", "Adopt"] as const)
+  for (const [what, end] of ends)
+    test(`${conflicts}: does not touch the Secret of another FleetSecret, and places its own after that one ${what}`, async (t) => {
+      const scenario = await rivals(t, { conflicts });
+      await scenario.select("first");
+      await scenario.pass(60);
+      await scenario.select("second");
+      await scenario.pass(60);
+      assert.deepEqual([scenario.owner(), scenario.state("second")], ["first", "Failed GPS435"]);
+      await end(scenario);
+      await scenario.pass(290);
+      assert.equal(scenario.owner(), "first", "within the grace period");
+      await scenario.pass(60);
+      assert.deepEqual([scenario.owner(), scenario.state("first")], ["second", undefined]);
+    });

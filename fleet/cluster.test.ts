@@ -43,7 +43,7 @@ async function guestWith(
       return { kind: "SecretList", apiVersion: "v1", metadata, items };
     },
     stream: (_path: string, _query: object, signal: AbortSignal) => watch(signal),
-    create: (_path: string, body: Body) => write(body),
+    apply: (_path: string, body: Body) => write(body),
     patch: (_path: string, body: Body) => write(body),
     async remove(path: string) {
       deletions += 1;

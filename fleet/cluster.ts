@@ -7,7 +7,7 @@ import { ChangedByAdmission, place } from "#kube/apply/place.ts";
 import { uidOf } from "#kube/client/ownership.ts";
 import { backoff } from "#kube/client/retry.ts";
 import type { AccessReading } from "./inventory/access.ts";
-import { Connection, unreachableBecause, answerOf } from "./connection.ts";
+import { Connection, fleetManager, unreachableBecause, answerOf } from "./connection.ts";
 import type { ClusterFacts } from "./rules/cluster-state.ts";
 import { isPlacedBy, ownerMark, type Content } from "./rules/content.ts";
 import { isLasting, sentence } from "./rules/problems.ts";
@@ -152,7 +152,8 @@ export class FleetCluster {
       for (const [at, { target, desired: by }] of this.#options.transport.placed.entries()) {
         const [live, desired] = [objects[at], by(content, owner)];
         const step = copyStep(live, desired, true);
-        if (isWrite(step)) await place(cluster, step, { ...target, live, desired });
+        if (isWrite(step))
+          await place(cluster, step, { manager: fleetManager, ...target, live, desired });
       }
     });
   }

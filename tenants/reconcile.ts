@@ -158,8 +158,8 @@ export class Reconciler {
     const { contest } = this.recordOf(object.metadata);
     if (contest.lostUntil(generation, performance.now()) !== undefined)
       throw new Elsewhere({ reason: "Refused", message: sentence("undone", noun) });
-    const write = place(to, step, { collection: results, live, desired, propagation });
-    await elsewhere(write).catch((error: unknown) => {
+    const how = { manager: syncManager, collection: results, propagation };
+    await elsewhere(place(to, step, { ...how, live, desired })).catch((error: unknown) => {
       if (!(error instanceof ChangedByAdmission)) throw error;
       const outcome = { reason: "Refused", message: sentence("changed", noun) } as const;
       throw new Elsewhere(outcome, { written: error.written });

@@ -49,14 +49,15 @@ function engineOf(t: TestContext, side: "management" | "tenant") {
     get: async (path: string) => objects.get(path),
     pages: async (path: string, _query: object, each: (page: readonly object[]) => void) =>
       each([...objects].filter(([at]) => at.startsWith(`${path}/`)).map(([, object]) => object)),
-    create: async (path: string, body: Kept) => place(`${path}/${body.metadata.name}`, body),
     patch: async (path: string, body: Kept & { data: object }) => {
       const stored = objects.get(path);
       const metadata = { ...stored?.metadata, ...body.metadata };
       return place(path, { ...stored, data: body.data, immutable: false, metadata } as Kept);
     },
-    apply: async (_status: string, body: Kept) =>
-      keep(own, { ...(objects.get(own) ?? body), status: body.status ?? {} }),
+    apply: async (path: string, body: Kept) =>
+      path.endsWith("/status")
+        ? keep(own, { ...(objects.get(own) ?? body), status: body.status ?? {} })
+        : place(path, body),
     remove: async (path: string) => {
       writes += 1;
       objects.delete(path);

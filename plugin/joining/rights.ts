@@ -109,7 +109,7 @@ function rulesIn(where: string, targets: readonly Target[]): readonly object[] {
     apiGroups: [""],
     resources: ["secrets"],
     resourceNames: names,
-    verbs: ["get", "list", "watch", "create", "patch", "update", "delete"],
+    verbs: ["get", "list", "watch", "create", "patch", "delete"],
   };
   // The right to renew the account's own token, but not the token of any other account.
   const renewal = {

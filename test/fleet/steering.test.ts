@@ -198,12 +198,7 @@ const conditionOf = async (type: string) =>
 
 /** Allows or forbids writing and deleting the target in the first cluster. Reading is allowed. */
 async function allowWrites(allowed: boolean): Promise<void> {
-  const verbs = [
-    "get",
-    "list",
-    "watch",
-    ...(allowed ? ["create", "patch", "update", "delete"] : []),
-  ];
+  const verbs = ["get", "list", "watch", ...(allowed ? ["create", "patch", "delete"] : [])];
   const patch = JSON.stringify([{ op: "replace", path: "/rules/0/verbs", value: verbs }]);
   const name = "global-pull-secret-fleet";
   const its = ["-n", "kube-system"];

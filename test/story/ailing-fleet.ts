@@ -24,9 +24,7 @@ const namespace = { namespace: "kube-system" };
 /** Refuses each write of a Secret with this status and message. */
 function denies(api: FakeApi, status: number, message: string): void {
   api.refuses = ({ path }: ApiRequest, verb) =>
-    path.includes("/secrets") && ["create", "patch", "delete"].includes(verb)
-      ? refuse(status, "Refused", message)
-      : undefined;
+    path.includes("/secrets/") && verb !== "get" ? refuse(status, "Refused", message) : undefined;
 }
 
 type Broken = Readonly<{

@@ -124,7 +124,7 @@ export function rightsTests(rig: () => Rig): void {
     const can = (verb: string, what: string, where: string) =>
       may(management.cluster, account, verb, what, where);
     const rights: Readonly<Record<string, readonly string[]>> = {
-      secrets: ["get", "list", "watch", "create", "update", "delete"],
+      secrets: ["get", "list", "watch", "create", "patch", "delete"],
       "syncsecrets.globalpullsecret.io": ["get", "list", "watch", "patch"],
       "syncsecrets.globalpullsecret.io:status": ["patch"],
     };

@@ -22,6 +22,7 @@ import { ChangedByAdmission, place } from "./place.ts";
 
 const collection = secretsIn("default");
 const path = `${collection}/one`;
+const how = { manager: "ours", collection };
 const owner = {
   apiVersion: "v1",
   kind: "ConfigMap",
@@ -116,8 +117,8 @@ class History {
     };
     return {
       ...this.#ours,
-      create: async <T>(...args: Parameters<Cluster["create"]>) =>
-        await write(async () => await this.#ours.create<T>(...args)),
+      apply: async <T>(...args: Parameters<Cluster["apply"]>) =>
+        await write(async () => await this.#ours.apply<T>(...args)),
       patch: async <T>(...args: Parameters<Cluster["patch"]>) =>
         await write(async () => await this.#ours.patch<T>(...args)),
       remove: async (...args) => await write(async () => await this.#ours.remove(...args)),
@@ -140,8 +141,7 @@ class History {
   async run(): Promise<void> {
     await this.#step(
       async (live, step) =>
-        isWrite(step) &&
-        (await place(this.#client, step, { collection, live, desired: this.desired })),
+        isWrite(step) && (await place(this.#client, step, { ...how, live, desired: this.desired })),
     );
   }
 
@@ -237,10 +237,11 @@ test("reports that admission changes the object", async () => {
   const cluster = directly(api, "ours");
   const admitted: Cluster = {
     ...cluster,
-    create: async (where, body) => await cluster.create(where, { ...body, data: { a: "eA==" } }),
+    apply: async (where, body, options) =>
+      await cluster.apply(where, { ...body, data: { a: "eA==" } }, options),
   };
   const desired = desiredOf(declared({ a: "MQ==" }));
-  const write = { collection, live: undefined, desired };
+  const write = { ...how, live: undefined, desired };
   await assert.rejects(place(admitted, "create", write), ChangedByAdmission);
 });
 

@@ -1,6 +1,6 @@
 /** Makes a copy as declared, and confirms by the reply that the API server stored it so. */
 import type { KubernetesObject, V1ObjectMeta } from "@kubernetes/client-node";
-import type { Cluster } from "#kube/client/cluster.ts";
+import { newborn, type Cluster } from "#kube/client/cluster.ts";
 import {
   copyPatch,
   copyStep,
@@ -22,6 +22,7 @@ export class ChangedByAdmission extends Error {
 }
 
 export type CopyWrite = Readonly<{
+  manager: string;
   /** The collection's path. */
   collection: string;
   live: LiveCopy | undefined;
@@ -31,20 +32,26 @@ export type CopyWrite = Readonly<{
   propagation?: "Background" | "Foreground";
 }>;
 
+/** For an apply that only creates. RBAC can limit an apply, but not a create, to one name. */
+const created = ({ body }: Desired): object => ({
+  ...body,
+  metadata: { ...body.metadata, resourceVersion: newborn },
+});
+
 /**
- * Takes the step. Every write creates, or names the version that the caller read:
- * a write whose answer was lost can be repeated, and an object that another client changed
- * meanwhile stays as it is, with a conflict.
+ * Takes the step. Every write creates, or names the version that the caller read: a write whose
+ * answer was lost can be repeated, and an object that another client changed meanwhile stays as it
+ * is, with a conflict.
  */
 export async function place(cluster: Cluster, step: WriteStep, write: CopyWrite): Promise<void> {
-  const { collection, live, desired, keep = liveCopy, propagation } = write;
+  const { manager, collection, live, desired, keep = liveCopy, propagation } = write;
   const path = `${collection}/${desired.body.metadata.name}`;
   const { uid = "", resourceVersion } = live?.metadata ?? {};
   if (step === "recreate") await cluster.remove(path, uid, resourceVersion, propagation);
   const reply =
     live !== undefined && step === "update"
       ? await cluster.patch<KubernetesObject>(path, copyPatch(live, desired))
-      : await cluster.create<KubernetesObject>(collection, desired.body);
+      : await cluster.apply<KubernetesObject>(path, created(desired), { manager, force: true });
   const written = keep(reply);
   if (copyStep(written, desired, true) !== "nothing")
     throw new ChangedByAdmission(written.metadata);

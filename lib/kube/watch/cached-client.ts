@@ -52,9 +52,6 @@ export function cached(live: Cluster, followed: readonly Followed[]): Cluster {
       return object as T | undefined;
     },
     apply: (path, body, options) => written(path, () => live.apply(path, body, options), options),
-    create<T>(path: string, body: KubernetesObject) {
-      return written<T>(`${path}/${body.metadata?.name}`, () => live.create(path, body));
-    },
     patch: (path, body) => written(path, () => live.patch(path, body)),
     replace: (path, body, options) =>
       written(path, () => live.replace(path, body, options), options),

@@ -24,7 +24,7 @@ test("allows writing one Secret by its name in its namespace, and nothing else",
   assert.deepEqual(kinds(all), [...guards, "ServiceAccount", "Role", "RoleBinding"]);
   for (const { metadata } of all.slice(2))
     assert.partialDeepStrictEqual(metadata, { namespace: "team" });
-  const verbs = ["get", "list", "watch", "create", "patch", "update", "delete"];
+  const verbs = ["get", "list", "watch", "create", "patch", "delete"];
   const rule = { apiGroups: [""], resources: ["secrets"], resourceNames: ["123"], verbs };
   assert.deepEqual(all[3]?.rules, [rule]);
 });

@@ -51,7 +51,7 @@ function guestRights(target: Target): string {
     group: "",
     resource: "secrets",
     name: target.name,
-    verbs: "get, list, watch, create, patch, update, delete",
+    verbs: "get, list, watch, create, patch, delete",
   };
   const witness = {
     group: "globalpullsecret.io",

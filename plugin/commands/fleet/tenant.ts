@@ -87,7 +87,7 @@ metadata:
 rules:
   - apiGroups: [globalpullsecret.io]
     resources: [syncsecrets]
-    verbs: [get, list, watch, create, update, delete]
+    verbs: [get, list, watch, create, patch, delete]
   # The account renews its own token. A policy of manifests/sync/management limits this right.
   - apiGroups: [""]
     resources: [serviceaccounts/token]
@@ -114,7 +114,7 @@ rules:
     verbs: [update]
   - apiGroups: [""]
     resources: [secrets]
-    verbs: [get, list, watch, create, update, delete]
+    verbs: [get, list, watch, create, patch, delete]
   - apiGroups: [""]
     resources: [events]
     verbs: [create]

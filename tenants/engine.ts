@@ -143,7 +143,7 @@ export class Engine {
     existing: readonly V1ObjectMeta[],
     uids: ReadonlySet<string | undefined>,
   ): Promise<Again | undefined> {
-    const { to, results, isOwn, noun, propagation, deadline } = this.#side;
+    const { to, results, isOwn, noun, propagation, deadline = 0 } = this.#side;
     const orphans = existing.filter(
       (result) =>
         !uids.has(result.name) &&

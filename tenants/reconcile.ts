@@ -36,9 +36,6 @@ const recheckMilliseconds = 60_000;
  * up, even if the process starts after the deadline.
  */
 const leastTrial = 60_000;
-/** Finalizers that Kubernetes' garbage collector adds and removes itself. */
-const collectors: ReadonlySet<string> = new Set(["foregroundDeletion", "orphan"]);
-
 /** What we store about an object between runs: versions, but no content. */
 type ObjectRecord = {
   /** The versions of the object and of its result when they were last in sync. */
@@ -176,8 +173,8 @@ export class Reconciler {
   async #leave(object: SyncSecret): Promise<Again | undefined> {
     const { to, finalizer, isOurs, noun, propagation } = this.#side;
     // Without a finalizer, the garbage collector deletes the result.
-    if (finalizer === undefined) return await this.#release(object);
-    if (object.metadata.finalizers?.includes(finalizer) !== true) return undefined;
+    if (finalizer === undefined || object.metadata.finalizers?.includes(finalizer) !== true)
+      return undefined;
     const path = this.#pathOf(object);
     const { namespace, name } = object.metadata;
     const live = await elsewhere(to.get<SyncSecret>(path, { as: "metadata" }));
@@ -194,23 +191,6 @@ export class Reconciler {
     if (await this.#giveUp(object.metadata, `the ${noun} is not gone`)) return undefined;
     await this.#writeStatus(object, { reason: "Leaving", message });
     return { seconds: 1 };
-  }
-
-  /** Removes foreign finalizers from a deleted copy after the deadline. */
-  async #release(object: SyncSecret): Promise<Again | undefined> {
-    const { leftBehind } = this.#side;
-    const { metadata } = object;
-    const planted = (metadata.finalizers ?? []).filter((finalizer) => !collectors.has(finalizer));
-    const [first] = planted;
-    if (first === undefined) return undefined;
-    if (!this.#isOverdue(metadata)) return { seconds: waitSeconds };
-    let current = object;
-    for (const finalizer of planted)
-      current = await this.#writeFinalizer(current, finalizer, false);
-    const message = sentence("planted", first);
-    this.#log.warn({ namespace: metadata.namespace, name: metadata.name }, message);
-    await leftBehind?.(metadata, message);
-    return undefined;
   }
 
   /**
@@ -263,7 +243,8 @@ export class Reconciler {
     const now = performance.now();
     record.leaving ??= now;
     const since = new Date(metadata.deletionTimestamp).getTime();
-    return Date.now() >= since + this.#side.deadline * 1000 && now - record.leaving >= leastTrial;
+    const { deadline = 0 } = this.#side;
+    return Date.now() >= since + deadline * 1000 && now - record.leaving >= leastTrial;
   }
 
   /**

@@ -54,10 +54,9 @@ export type Side = Readonly<{
   isOwn?: (metadata: V1ObjectMeta) => boolean;
   /**
    * Seconds after an object's deletion until this side stops waiting. It then removes its own
-   * finalizer, even though the result might still exist. A side without its own finalizer then
-   * removes foreign finalizers.
+   * finalizer, even though the result might still exist.
    */
-  deadline: number;
+  deadline?: number;
   /** Reports an object whose deletion ended at the deadline. */
   leftBehind?: (object: V1ObjectMeta, message: string) => Promise<void>;
   /** Why this side will soon stop working. Undefined if nothing is wrong. */
@@ -110,17 +109,11 @@ function foundBy(error: ApiError): Found {
   }
 }
 
-/** An hour. Only a foreign finalizer on a copy can delay a deletion for so long. */
-const deadline = 3600;
-
-type Reports = Pick<Side, "leftBehind" | "exceeded">;
-
 export const managementSide = (
   cluster: Cluster,
   namespace: string,
-  reports: Reports = {},
+  reports: Pick<Side, "exceeded"> = {},
 ): Side => ({
-  deadline,
   ...reports,
   from: cluster,
   objects: syncSecretsIn(namespace),
@@ -150,7 +143,7 @@ type Options = Readonly<{
   deadline?: number;
   warning?: () => string | undefined;
 }> &
-  Reports;
+  Pick<Side, "leftBehind" | "exceeded">;
 
 export function tenantSide(options: Options): Side {
   const { home, management, namespace, deadline = 3600, ...reports } = options;

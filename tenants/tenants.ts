@@ -8,7 +8,7 @@ import type { Meters } from "#runtime/metrics.ts";
 import { createLoop, logFailures, warnOf } from "#runtime/loop.ts";
 import type { ServedProgram } from "#runtime/run.ts";
 import { newGate } from "./engine.ts";
-import { createAlarm, createExcess, createMetrics } from "./metrics.ts";
+import { createExcess, createMetrics } from "./metrics.ts";
 import { serveSide } from "./service.ts";
 import { managementSide } from "./side.ts";
 
@@ -20,7 +20,6 @@ type Tenant = Readonly<{ stop: AbortController; ended: Promise<void> }>;
 export function serveTenants(cluster: Cluster, log: Logger, meters: Meters): ServedProgram {
   const tenants = new Map<string, Tenant>();
   const metrics = createMetrics(meters);
-  const leftBehind = createAlarm(cluster, meters);
   const excessIn = createExcess(cluster, meters);
   const gate = newGate();
 
@@ -44,7 +43,7 @@ export function serveTenants(cluster: Cluster, log: Logger, meters: Meters): Ser
   function begin(namespace: string): void {
     const stop = new AbortController();
     const its = log.child({ tenant: namespace });
-    const side = managementSide(cluster, namespace, { leftBehind, exceeded: excessIn(namespace) });
+    const side = managementSide(cluster, namespace, { exceeded: excessIn(namespace) });
     const served = serveSide({ side, namespace, log: its, metrics, gate });
     tenants.set(namespace, { stop, ended: served.until(stop.signal) });
     log.info({ namespace }, "a tenant's namespace is served");

@@ -67,11 +67,6 @@ export const catalogue = {
     "deleted without confirmation from the management cluster: {}",
     "no action needed: a copy that still exists there is deleted when that cluster answers again",
   ],
-  planted: [
-    "GPS479",
-    "the finalizer {} held the deleted copy beyond its deadline, and was removed",
-    "find out who set it",
-  ],
   tokenEnds: [
     "GPS477",
     "the token for the management cluster ends at {}",

@@ -125,7 +125,7 @@ export function rightsTests(rig: () => Rig): void {
       may(management.cluster, account, verb, what, where);
     const rights: Readonly<Record<string, readonly string[]>> = {
       secrets: ["get", "list", "watch", "create", "patch", "delete"],
-      "syncsecrets.globalpullsecret.io": ["get", "list", "watch", "patch"],
+      "syncsecrets.globalpullsecret.io": ["get", "list", "watch"],
       "syncsecrets.globalpullsecret.io:status": ["patch"],
     };
     for (const [what, verbs] of Object.entries(rights)) {

@@ -104,7 +104,7 @@ metadata:
 rules:
   - apiGroups: [globalpullsecret.io]
     resources: [syncsecrets]
-    verbs: [get, list, watch, patch]
+    verbs: [get, list, watch]
   - apiGroups: [globalpullsecret.io]
     resources: [syncsecrets/status]
     verbs: [patch]

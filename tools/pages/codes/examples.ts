@@ -92,6 +92,5 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   GPS483: ["12000"],
   GPS485: ["shop-tls does not exist"],
   GPS478: ["Secret tenant-a/pull-secret"],
-  GPS479: ["example.com/hold"],
   GPS480: ["another client"],
 };

@@ -395,6 +395,7 @@ test("fills in the documented defaults of a spec", async () => {
       maxUnavailable: "10%",
       minSuccessTime: "0s",
       maxFailures: "5%",
+      minAvailable: "90%",
     },
     managementState: "Managed",
     conflicts: "Refuse",

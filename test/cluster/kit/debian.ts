@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { run, progress, runSync } from "../run.ts";
 
-/** File → its package. The package counts as installed if the file exists. */
+/** File → its package. */
 const needed: Readonly<Record<string, string>> = {
   "/usr/sbin/debootstrap": "debootstrap", // makes a node's root file system
   // With these keys debootstrap checks Debian's signature. Ubuntu does not install them by itself.
@@ -18,11 +18,16 @@ const needed: Readonly<Record<string, string>> = {
   "/usr/bin/perl": "perl-base", // hashes the registry's passwords (bcrypt)
 };
 
-/** Installs missing packages, or fails with the command that installs them. */
-export async function installPackages(): Promise<void> {
+/**
+ * Installs missing packages, or fails with the command that installs them. A package counts as
+ * installed if its file exists.
+ */
+export async function installPackages(
+  packages: Readonly<Record<string, string>> = needed,
+): Promise<void> {
   if (process.getuid?.() !== 0)
     throw new Error("the real cluster needs root: run the same command as root");
-  const missing = Object.entries(needed).flatMap(([file, name]) =>
+  const missing = Object.entries(packages).flatMap(([file, name]) =>
     existsSync(file) ? [] : [name],
   );
   if (runSync(["ip", "-V"]) === undefined) missing.push("iproute2");

@@ -25,7 +25,7 @@ export const catalogue = {
   originalUnknown: [
     "GPS309",
     "cannot be read now",
-    "no action needed if its API server is unreachable for a while; otherwise renew the credential in --original-kubeconfig",
+    "renew the credential in --original-kubeconfig, unless its API server is only unreachable for a while",
   ],
   sourceMissing: [
     "GPS310",

@@ -1,14 +1,22 @@
 /** The explanation of a code on a terminal. Pure. */
 
-/** The text of this code from the page, without its markup. Undefined if there is no such code. */
+/**
+ * The text of this code from the page, without its markup. Undefined if there is no such code.
+ * Where to see a code and what happens next are stated once for the codes of a section, unless a
+ * code has its own.
+ */
 export function explanationOf(page: string, code: string): string | undefined {
   const anchor = `### <a id="${code.toLowerCase()}"></a>`;
-  const [, after] = page.split(anchor);
-  const [section = ""] = after?.split(/^#{2,3} /m) ?? [];
-  if (section === "") return undefined;
-  const text = section
+  const at = page.indexOf(anchor);
+  if (at < 0) return undefined;
+  const [entry = ""] = page.slice(at + anchor.length).split(/^#{2,3} /m, 1);
+  const [lead = ""] = page.slice(page.lastIndexOf("\n## ", at)).split("\n### ", 1);
+  const usual = (lead.match(/^\*\*(?:See|Next)\*\*: .+(?:\n.+)*$/gm) ?? []).filter(
+    (paragraph) => !entry.includes(paragraph.slice(0, paragraph.indexOf(":"))),
+  );
+  const text = [...usual, "**Do**:"].join("\n\n");
+  return `${entry.replace("**Do**:", () => text).trim()}\n`
     .replaceAll(/\[([^\]]+)\]\([^)]+\)/g, "$1")
     .replaceAll(/\*\*|`/g, "")
     .replaceAll(/\\([<>*_\\])/g, "$1");
-  return `${text.trim()}\n`;
 }

@@ -19,7 +19,8 @@ function paragraphsBelow(file: string, anchor: string): readonly string[] {
   const parts = readFileSync(file, "utf8").split(/^(?=#{1,6} )/m);
   const [, ...paragraphs] =
     parts.find((part) => anchorsOf(part).has(anchor))?.split(/\n{2,}/) ?? [];
-  return paragraphs.map((paragraph) => paragraph.replaceAll(/\s+/g, " ").trim());
+  const lines = paragraphs.map((paragraph) => paragraph.replaceAll(/\s+/g, " ").trim());
+  return lines.filter((line) => line !== "");
 }
 
 test("gives every alert a runbook with a command or an action", () => {

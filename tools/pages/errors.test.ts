@@ -23,16 +23,19 @@ test("gives every code an anchor, a title, an example, what happens next, and wh
   const [, ...pageSections] = errorsPage().split(/^## /m);
   const anchors: string[] = [];
   for (const [index, section] of pageSections.entries()) {
-    const [, ...parts] = section.split(/^### /m);
+    const [lead = "", ...parts] = section.split(/^### /m);
+    assert.match(lead, /\n\n\*\*See\*\*: \S.*\.\n\n\*\*Next\*\*: [A-Z][^]*\.\n/);
     for (const part of parts) {
       const [heading = "", ...paragraphs] = part.trimEnd().split("\n\n");
       const [, id, code = ""] =
         /^<a id="(gps\d{3})"><\/a>(GPS\d{3}): \S.*[^.]$/.exec(heading) ?? [];
       assert.equal(id, code.toLowerCase(), part);
-      const [example = "", next = "", action = "", ...others] = paragraphs.slice(-3);
-      assert.deepEqual(others, [], part);
-      assert.match(example, new RegExp(`^\\*\\*Example\\*\\*: \`${code} [^…]+\` \\(.+\\)$`));
-      assert.match(next, /^\*\*Next\*\*: [A-Z][^]*\.$/);
+      const [example = "", ...rest] = paragraphs.slice(
+        paragraphs.findIndex((paragraph) => paragraph.startsWith("**Example**")),
+      );
+      assert.match(example, new RegExp(`^\\*\\*Example\\*\\*: \`${code} [^…]+\`$`));
+      const action = rest.pop() ?? "";
+      for (const next of rest) assert.match(next, /^\*\*Next\*\*: [A-Z][^]*\.$/);
       assert.match(action, /^\*\*Do\*\*: \S[^]*[.…?]$/);
       anchors.push(`docs/reference/errors.md#${id}`);
     }

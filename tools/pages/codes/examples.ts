@@ -94,3 +94,14 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   GPS478: ["Secret tenant-a/pull-secret"],
   GPS480: ["another client"],
 };
+
+/** Code of a pull secret → the key path or the place of its example, if it is not an entry. */
+export const keyPaths: Readonly<Record<string, string>> = {
+  GPS101: "document",
+  GPS102: "byte 1",
+  GPS103: "line 1, column 2",
+  GPS110: "auths",
+  GPS111: "auths",
+  GPS112: 'auths["quay.io"].Auth',
+  GPS121: 'auths[""]',
+};

@@ -33,6 +33,20 @@ export async function fileMark(node: Node): Promise<string> {
   ]);
 }
 
+/** The kubelet's records of which pods are allowed to use an image of this repository. */
+export async function pullRecords(node: Node, repository: string): Promise<unknown[]> {
+  const all = await node.exec(["sh", "-c", "cat /var/lib/kubelet/image_manager/pulled/*"]);
+  const records = all.replaceAll("}{", "}\n{").split("\n").filter(Boolean);
+  return records.flatMap((text) => {
+    const { credentialMapping = {} } = JSON.parse(text) as {
+      credentialMapping?: Record<string, unknown>;
+    };
+    const [, record] =
+      Object.entries(credentialMapping).find(([name]) => name.endsWith(`/${repository}`)) ?? [];
+    return record === undefined ? [] : [record];
+  });
+}
+
 export type AgentPodObject = Readonly<{
   metadata: {
     name: string;

@@ -16,7 +16,7 @@ import {
 } from "#contract/names.ts";
 import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
-import { fileMark, kubelets } from "./nodes.ts";
+import { fileMark, kubelets, pullRecords } from "./nodes.ts";
 import { podOn, pullRefused, untilState } from "./pods.ts";
 import { configure, prepare, prepareByPage } from "./prepared.ts";
 import * as product from "./product.ts";
@@ -195,25 +195,11 @@ test("in scope Annotated, serves only pods whose ServiceAccount has the annotati
   await nothingRestarted();
 });
 
-/** The kubelet's records of which pods are allowed to use an image of this repository. */
-async function recorded(node: Cluster["nodes"][number], repository: string): Promise<unknown[]> {
-  const all = await node.exec(["sh", "-c", "cat /var/lib/kubelet/image_manager/pulled/*"]);
-  const records = all.replaceAll("}{", "}\n{").split("\n").filter(Boolean);
-  return records.flatMap((text) => {
-    const { credentialMapping = {} } = JSON.parse(text) as {
-      credentialMapping?: Record<string, unknown>;
-    };
-    const [, record] =
-      Object.entries(credentialMapping).find(([name]) => name.endsWith(`/${repository}`)) ?? [];
-    return record === undefined ? [] : [record];
-  });
-}
-
 test("in scope Annotated, the kubelet records a pulled image only for the ServiceAccount of the pod", async () => {
   const image = await cluster.pushApp("scoped/app:1");
   await arePulled("may", image);
   for (const node of cluster.nodes) {
-    const [record, ...others] = await recorded(node, "scoped/app");
+    const [record, ...others] = await pullRecords(node, "scoped/app");
     const { kubernetesServiceAccounts: accounts = [], ...rest } = record as {
       kubernetesServiceAccounts?: { namespace: string; name: string }[];
     };
@@ -223,7 +209,7 @@ test("in scope Annotated, the kubelet records a pulled image only for the Servic
     );
     assert.deepEqual([rest, others], [{}, []]);
     // The node has pulled these images earlier, in scope All.
-    assert.deepEqual(await recorded(node, "team/app"), [{ nodePodsAccessible: true }]);
+    assert.deepEqual(await pullRecords(node, "team/app"), [{ nodePodsAccessible: true }]);
   }
   await areRefused("may-not", image);
 });

@@ -10,7 +10,7 @@ import { after, before, test } from "node:test";
 import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import type { Node } from "../cluster/node.ts";
-import { auths, fileMark, kubelets } from "./nodes.ts";
+import { auths, fileMark, kubelets, pullRecords } from "./nodes.ts";
 import { podOn, pullRefused, untilState } from "./pods.ts";
 import * as product from "./product.ts";
 import { tokenGateway } from "./token-gateway.ts";
@@ -137,6 +137,7 @@ test("H1, H4, H5: serves a registry with a password, one with tokens and a mirro
   assert.ok(gateway.asked.includes("robot"));
   for (const node of cluster.nodes) {
     assert.deepEqual(auths(node), {});
+    assert.deepEqual(await pullRecords(node, "team/app"), [{ nodePodsAccessible: true }]);
     assert.equal(statSync(hostsFile(node, tokenHost)).mode & 0o777, 0o600);
   }
   await nothingRestarted();
@@ -163,6 +164,23 @@ test("pulls a public image although its registry refuses the credential", async 
   gateway.asked.length = 0;
   await arePulled(await newImage(tokenHost));
   assert.deepEqual([...new Set(gateway.asked)].toSorted(), ["", "robot!"]);
+});
+
+test("ends a pull during which the credential changes, and uses the new one for the next", async () => {
+  gateway.isPublic = false;
+  gateway.password = "second";
+  const opening = Promise.withResolvers<void>();
+  Object.assign(gateway, { opening: opening.promise, admitted: 0 });
+  const during = await pods(await newImage(tokenHost));
+  await until("each node pulls", () => Promise.resolve(gateway.admitted >= cluster.nodes.length));
+  const served = (await product.revision(cluster)) ?? 0;
+  gateway.password = "third";
+  await declare();
+  await product.untilServed(cluster, served);
+  opening.resolve();
+  for (const name of during) await untilState(cluster, name, "Running");
+  await arePulled(await newImage(tokenHost));
+  await nothingRestarted();
 });
 
 test("pulls the image of pods' sandboxes from the private registry, after a restart of containerd", async () => {

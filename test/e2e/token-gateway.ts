@@ -10,6 +10,10 @@ export type TokenGateway = Readonly<{
   isPublic: boolean;
   /** The users for whom tokens were requested; empty for nobody. A denied request has a `!`. */
   asked: string[];
+  /** Requests with a token are answered after this. */
+  opening: Promise<void>;
+  /** How many requests with a token have come. */
+  admitted: number;
 }>;
 
 /** Serves the images of `upstream` (HOST:PORT), at an address of `host`, until `signal` aborts. */
@@ -18,11 +22,20 @@ export async function tokenGateway(
   host: string,
   signal: AbortSignal,
 ): Promise<{ -readonly [Key in keyof TokenGateway]: TokenGateway[Key] }> {
-  const gateway = { address: "", password: "first", isPublic: false, asked: [] as string[] };
+  const gateway = {
+    address: "",
+    password: "first",
+    isPublic: false,
+    asked: [] as string[],
+    opening: Promise.resolve(),
+    admitted: 0,
+  };
   const server = createServer((incoming, response) => {
     if (incoming.url?.startsWith("/token")) return giveToken(incoming, response, gateway);
-    if (incoming.headers.authorization === "Bearer t0ken")
-      return forward(upstream, incoming, response);
+    if (incoming.headers.authorization === "Bearer t0ken") {
+      gateway.admitted += 1;
+      return void gateway.opening.then(() => forward(upstream, incoming, response));
+    }
     const realm = `http://${gateway.address}/token`;
     response.setHeader("WWW-Authenticate", `Bearer realm="${realm}",service="gateway"`);
     response.writeHead(401).end();

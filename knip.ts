@@ -14,6 +14,8 @@ const entries = [
   "tools/*.ts",
   "tools/release/main.ts",
   "tools/install/*.ts",
+  "tools/site/main.ts",
+  "tools/site/.vitepress/**/*.ts",
   "test/demo/main.ts",
   "bench/main.ts",
   "bench/observe/healthz-poll.ts",

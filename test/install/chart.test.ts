@@ -194,7 +194,9 @@ test("links alerts to the docs that a value names", async () => {
   const texts = JSON.stringify(monitors(await charted(monitoringOn, docs)));
   for (const { of, runbook } of alerts.filter(({ of }) => of.includes("controller")))
     assert.ok(
-      texts.includes(`https://docs.example.com/pull-secret/${runbook.replace("docs/", "")}"`),
+      texts.includes(
+        `https://docs.example.com/pull-secret/${runbook.replace("docs/", "").replace(".md", ".html")}"`,
+      ),
       `${of.join()}: ${runbook}`,
     );
 });

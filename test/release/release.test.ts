@@ -99,6 +99,7 @@ test("lists every other file with its correct sum in SHA256SUMS", async () => {
   assert.deepEqual(named, [
     "CHANGES.md",
     "crds.yaml",
+    `docs-${version}.tar.gz`,
     `global-pull-secret-${version}.oci.tar`,
     `global-pull-secret-${version}.tgz`,
     "image.cdx.json",

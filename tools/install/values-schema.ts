@@ -234,7 +234,7 @@ const properties = described({
       enum: alerts.map(({ alert }) => alert),
     }),
     docs: text(
-      "The beginning of each alert's runbook_url: the address at which you serve docs/, such as https://docs.example.com/pull-secret. If empty, alerts have no runbook_url.",
+      "The beginning of each alert's runbook_url: the address at which you serve the folder docs of the released site, such as https://pages.example.com/docs. If empty, alerts have no runbook_url.",
     ),
   }),
   networkPolicy: group("Incoming and outgoing connections of the controller.", {

@@ -1,4 +1,5 @@
 /** The headings of a page that links can name. */
+import { slugOf } from "./markdown.ts";
 
 /** Anchors of a page's headings, as GitHub makes them, and anchors that the page itself sets. */
 export function anchorsOf(page: string): ReadonlySet<string> {
@@ -8,7 +9,6 @@ export function anchorsOf(page: string): ReadonlySet<string> {
     text.replaceAll(/<[^<>]*>/g, "").matchAll(/^#+ (.*)$/gm),
     ([, heading = ""]) => heading,
   );
-  const words = headings.map((heading) => heading.replaceAll(/\]\([^)]*\)/g, "").toLowerCase());
-  const anchors = words.map((word) => word.replaceAll(/[^\w -]/g, "").replaceAll(" ", "-"));
-  return new Set([...set, ...anchors]);
+  const titles = headings.map((heading) => heading.replaceAll(/\]\([^)]*\)/g, ""));
+  return new Set([...set, ...titles.map(slugOf)]);
 }

@@ -7,6 +7,13 @@ export function table(head: Row, rows: readonly Row[]): string {
   return lines.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
+/** The anchor of a heading, as GitHub makes it. The anchor of a code's heading is the code. */
+export function slugOf(title: string): string {
+  const [code] = /^GPS\d{3}(?=:)/.exec(title) ?? [];
+  const words = (code ?? title).toLowerCase();
+  return words.replaceAll(/[^\w -]/g, "").replaceAll(" ", "-");
+}
+
 /** Columns of a line of prose. */
 const columns = 100;
 

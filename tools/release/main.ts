@@ -6,13 +6,15 @@
  * base's registry. `--image NAME` is the image's registry and name, which install.yaml and the
  * chart use with its digest. `--url URL` is the folder where you will publish the files. Without
  * `--url`, krew's manifest refers to the archive in the same folder (`kubectl krew install
- * --manifest=pull-secret.yaml --archive=…`).
+ * --manifest=pull-secret.yaml --archive=…`). `--site PATH` is the path at which a web server will
+ * have the pages, `/` if you name none.
  */
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { run } from "#test/cluster/run.ts";
 import { bundles } from "#tools/build/bundle.ts";
-import { sha256, tar } from "./archive.ts";
+import { gzip, sha256, tar } from "./archive.ts";
 import { only, stamp, type Boms } from "./boms/boms.ts";
 import { buildLayout, bundlesOf, pinnedBase } from "./image.ts";
 import { imageBoms } from "./boms/image-boms.ts";
@@ -23,7 +25,12 @@ import { fetchNode, nodePackages } from "./node.ts";
 import { krewManifest, packPlugin, type Packed } from "./plugin.ts";
 import { Unready, versionOf, type Version } from "./ready.ts";
 
-type Options = Readonly<{ base: string | undefined; url: string | undefined; image: string }>;
+type Options = Readonly<{
+  base: string | undefined;
+  url: string | undefined;
+  image: string;
+  site: string;
+}>;
 
 /** Makes the folder once all steps have succeeded. Returns its path and the image's digest. */
 async function release(repository: string, options: Options): Promise<[string, string]> {
@@ -61,6 +68,7 @@ async function release(repository: string, options: Options): Promise<[string, s
   writeInstallYaml(repository, join(draft, "install.yaml"), released);
   await packChart(repository, join(draft, `${name}.tgz`), released);
   writeFileSync(join(draft, "crds.yaml"), crdsYaml(repository));
+  await packSite(repository, join(draft, `docs-${version.version}.tar.gz`), options.site, version);
   writeFileSync(join(draft, "CHANGES.md"), version.changes);
   const files = readdirSync(draft).toSorted();
   const sums = files.map((file) => `${sha256(join(draft, file))}  ${file}\n`);
@@ -92,6 +100,22 @@ async function packPlugins(
     packed.push({ ...(arch && { arch }), archive, uri });
   }
   return packed;
+}
+
+/** Packs the pages for a web server that has them at the path `base`. */
+async function packSite(
+  repository: string,
+  archive: string,
+  base: string,
+  { created }: Version,
+): Promise<void> {
+  const folder = `${archive}.site`;
+  const argv = [process.execPath, "tools/site/main.ts", "--base", base, "--out", folder];
+  await run(argv, { cwd: repository });
+  const plain = `${archive}.tar`;
+  await tar(plain, folder, readdirSync(folder).toSorted(), created);
+  gzip(plain, archive);
+  for (const path of [folder, plain]) rmSync(path, { recursive: true });
 }
 
 async function buildImage(
@@ -126,10 +150,10 @@ function write(folder: string, name: string, { cyclonedx, spdx }: Boms): void {
 
 try {
   const text = { type: "string" } as const;
-  const { values } = parseArgs({ options: { base: text, url: text, image: text } });
-  const { url, image = "global-pull-secret" } = values;
+  const { values } = parseArgs({ options: { base: text, url: text, image: text, site: text } });
+  const { url, image = "global-pull-secret", site = "/" } = values;
   const base = values.base === undefined ? undefined : resolve(values.base);
-  const [folder, digest] = await release(process.cwd(), { base, url, image });
+  const [folder, digest] = await release(process.cwd(), { base, url, image, site });
   process.stdout.write(
     `${basename(folder)}: image ${digest}\n${readFileSync(join(folder, "SHA256SUMS"), "utf8")}`,
   );

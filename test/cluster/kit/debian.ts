@@ -36,21 +36,26 @@ export async function installPackages(
       "Go is missing: install the version that test/go.mod names (https://go.dev/doc/install)",
     );
   }
+  await install(missing);
+}
+
+/** Installs these packages, or fails with the command that installs them. */
+export async function install(missing: readonly string[]): Promise<void> {
   if (missing.length === 0) return;
-  const install = `apt-get install --yes --no-install-recommends ${missing.join(" ")}`;
+  const command = `apt-get install --yes --no-install-recommends ${missing.join(" ")}`;
   if (!existsSync("/usr/bin/apt-get")) {
     throw new Error(
-      `missing on this machine: ${missing.join(", ")}; on Debian or Ubuntu: ${install}`,
+      `missing on this machine: ${missing.join(", ")}; on Debian or Ubuntu: ${command}`,
     );
   }
   progress(`installing ${missing.join(", ")}`);
   const env = { ...(process.env as Record<string, string>), DEBIAN_FRONTEND: "noninteractive" };
-  await run(install.split(" "), { env }).catch(async () => {
+  await run(command.split(" "), { env }).catch(async () => {
     // apt-get fails if the machine's package lists are absent or old. Fetches new lists only in
     // this case.
     await run(["apt-get", "update", "-qq"], { env });
-    await run(install.split(" "), { env }).catch((error: unknown) => {
-      throw new Error(`could not install packages; run as root: apt-get update && ${install}`, {
+    await run(command.split(" "), { env }).catch((error: unknown) => {
+      throw new Error(`could not install packages; run as root: apt-get update && ${command}`, {
         cause: error,
       });
     });

@@ -26,6 +26,8 @@ export type Platform = Readonly<{
   note?: string;
   /** The same for mode CredentialProvider. By default nobody has tried it. */
   provider?: string;
+  /** The same for mode Runtime. */
+  runtime?: string;
   values?: Values;
   /** What to do, if it is not a value of the chart. */
   todo?: string;
@@ -89,6 +91,7 @@ const ordinary: Platform = {
   name: "kubeadm, and others with `kubelet.service`",
   state: "tested",
   provider: "works",
+  runtime: "works with [one directory](docs/use/delivery-runtime.md)",
   evidence: "tests run the unit, not kubeadm itself",
 };
 
@@ -100,6 +103,7 @@ export const platforms: readonly Platform[] = [
     name: "kind",
     state: "expected",
     provider: "as kubeadm",
+    runtime: "GPS236: containerd's configuration has version 2",
     evidence: "tests run a node without a D-Bus daemon, not kind itself",
     is: ({ provider }) => provider.startsWith("kind://"),
   },
@@ -195,6 +199,7 @@ export const platforms: readonly Platform[] = [
   {
     ...cloud,
     name: "EKS (AL2023)",
+    runtime: "GPS236, until `config_path` is one directory",
     is: ({ labels, version }) =>
       "eks.amazonaws.com/nodegroup" in labels || version.includes("-eks-"),
   },
@@ -217,6 +222,7 @@ export const platforms: readonly Platform[] = [
     ...noSystemd,
     name: "MicroShift",
     note: "GPS229: its kubelet is part of `microshift.service`",
+    runtime: "GPS236: CRI-O",
     evidence: "read in source",
     is: ({ labels }) => labels["node.kubernetes.io/instance-type"] === "rhde",
   },
@@ -235,6 +241,7 @@ export const platforms: readonly Platform[] = [
     state: "expected",
     note: "depends on the nodes' platform ([hosted](docs/extend/hosted.md))",
     provider: "depends on the nodes' platform",
+    runtime: "depends on the nodes' platform",
     todo: "`manifests/hosted`",
     evidence: "tests run two clusters, not these products",
   },

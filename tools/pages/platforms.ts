@@ -24,18 +24,19 @@ function platformsTable(): string {
       last[0] += `, ${platform.name}`;
     else rows.push([platform.name, ...cells]);
   }
-  const head = ["Platform", "Mode `Restart`", "Mode `CredentialProvider`", "To set", "How we know"];
+  const modes = ["Mode `Restart`", "Mode `CredentialProvider`", "Mode `Runtime`"];
+  const head = ["Platform", ...modes, "To set", "How we know"];
   return table(head, rows);
 }
 
 function cellsOf(platform: Platform): string[] {
-  const { state, units, note, provider, evidence } = platform;
+  const { state, units, note, provider, runtime, evidence } = platform;
   const [unit = ""] = units;
   const special = unit === "" || unit === "kubelet.service" ? "" : units.map(inCode).join(", ");
   const usual = state === "tested" ? "works" : "expected to work";
   const restart = [note ?? usual, special && `(${special})`].filter(Boolean).join(" ");
   const untried = state === "unserved" ? "–" : "not tried";
-  return [restart, provider ?? untried, settingOf(platform) ?? "–", evidence];
+  return [restart, provider ?? untried, runtime ?? untried, settingOf(platform) ?? "–", evidence];
 }
 
 const inCode = (text: string) => `\`${text}\``;

@@ -13,7 +13,6 @@ import {
 } from "./rules/cluster-state.ts";
 import type { Judged } from "./rules/content.ts";
 import { codeOf } from "./rules/problems.ts";
-import { secondsOf } from "./rules/members.ts";
 import { direct } from "./transport/direct.ts";
 import { resourceSet } from "./transport/resource-set.ts";
 import type { Transport } from "./transport/transport.ts";
@@ -106,8 +105,7 @@ export class FleetClusters {
     const former = formerOf(run, lastStatus);
     // Until a cluster has answered, its last status counts, because otherwise a restart of this
     // process would end a halt.
-    const { minSuccessTime = "0s" } = object.spec.rollout ?? {};
-    const times = { former, now, soak: secondsOf(minSuccessTime) * 1000 };
+    const times = { former, now };
     if (observed.is === "unknown" && lastStatus !== undefined) {
       const rolloutState = rememberedState(times, ofContent.has(codeIn(lastStatus.reason)));
       return { rolloutState, ...statusFields(lastStatus) };

@@ -17,7 +17,6 @@ const facts = (more: Partial<ClusterFacts>): ClusterFacts => ({
   refusal: undefined,
   former: undefined,
   now,
-  soak: 0,
   ...more,
 });
 const away = { is: "away", why: "GPS438" } as const;
@@ -108,33 +107,6 @@ const table: readonly (readonly [
   ],
   ["it does not use the content now", { observed: has("held") }, "unreachable", "Waiting"],
   ["its nodes refuse the content", { observed: has("refused") }, "refused", "Failed"],
-  [
-    "it has not had the content long enough",
-    { observed: has("proved"), soak: 60_000, former: ago("Done", 20) },
-    "working",
-    "Done",
-    40_000,
-  ],
-  [
-    "it has just proved the content, so minSuccessTime begins",
-    { observed: has("proved"), soak: 60_000, former: ago("Progressing", 100) },
-    "working",
-    "Done",
-    60_000,
-  ],
-  [
-    "it proves and loses the content again and again, so its place ends",
-    { observed: has("proved"), soak: 60_000, former: ago("Progressing", 1, 180) },
-    "slow",
-    "Done",
-    60_000,
-  ],
-  [
-    "it has had the content long enough",
-    { observed: has("proved"), soak: 60_000, former: ago("Done", 60) },
-    "done",
-    "Done",
-  ],
   [
     "its nodes had the content, and now do not",
     { observed: has("awaited"), former: ago("Done", 20, 200) },

@@ -45,8 +45,6 @@ export type ClusterFacts = Readonly<{
       }>
     | undefined;
   now: number;
-  /** rollout.minSuccessTime. */
-  soak: number;
 }>;
 
 export type Judgement = Readonly<{
@@ -113,7 +111,6 @@ export const isGivenUp = ({ rolloutState, isDue, reason }: Omit<Judgement, "stat
   (rolloutState === "unreachable" && reason !== undefined);
 
 function withContent(facts: ClusterFacts, proof: string, why: string | undefined): Judgement {
-  const { now, soak, former } = facts;
   const reason = why === undefined ? {} : { reason: why };
   switch (proof) {
     case "held":
@@ -127,9 +124,7 @@ function withContent(facts: ClusterFacts, proof: string, why: string | undefined
         : { ...place, state: "Progressing", ...reason };
     }
     default: {
-      const end = (former?.state === "Done" ? former.since : now) + soak;
-      if (now >= end) return { rolloutState: "done", state: "Done", ...reason };
-      return { rolloutState: placed(facts).rolloutState, state: "Done", ...reason, next: end };
+      return { rolloutState: "done", state: "Done", ...reason };
     }
   }
 }
@@ -139,18 +134,20 @@ function withContent(facts: ClusterFacts, proof: string, why: string | undefined
  * happened since, so a cluster that loses the content, or is away for a moment again and again, has
  * no longer a place than a cluster that is silent.
  */
-function placed({ former, now, soak }: ClusterFacts): Pick<Judgement, "rolloutState" | "next"> {
-  const end = (former?.startedAt ?? now) + placeMilliseconds + soak;
+function placed({
+  former,
+  now,
+}: Pick<ClusterFacts, "former" | "now">): Pick<Judgement, "rolloutState" | "next"> {
+  const end = (former?.startedAt ?? now) + placeMilliseconds;
   return now < end ? { rolloutState: "working", next: end } : { rolloutState: "slow" };
 }
 
 /** The state that the last status implies, until the cluster answers this process. */
 export function rememberedState(
-  { former, now, soak }: Pick<ClusterFacts, "former" | "now" | "soak">,
+  { former, now }: Pick<ClusterFacts, "former" | "now">,
   isRefusal: boolean,
 ): RankedCluster["rolloutState"] {
   if (former?.state === "Done") return "done";
-  if (former?.state === "Progressing")
-    return placed({ former, now, soak } as ClusterFacts).rolloutState;
+  if (former?.state === "Progressing") return placed({ former, now }).rolloutState;
   return former?.state === "Failed" && isRefusal ? "refused" : "unreachable";
 }

@@ -56,7 +56,7 @@ export function statusOf(
   const before = new Map((former.clusters ?? []).map((cluster) => [cluster.name, cluster]));
   const sameSource = former.sourceResourceVersion === results.version;
   // Replaces a time in the future, which the previous leader's clock can cause. Such a time would
-  // delay a removal or the end of minSuccessTime.
+  // delay a removal.
   const past = (time: string | undefined): string =>
     time !== undefined && Date.parse(time) <= Date.parse(now) ? time : now;
   const timedEntry = ({ isStarted = false, ...cluster }: FoundCluster): ClusterStatus => {

@@ -184,8 +184,6 @@ export type FleetRollout = Readonly<{
    * Default: 10%.
    */
   maxUnavailable?: number | string;
-  /** How long a cluster must have a change before it counts as proved. Default: 0s. */
-  minSuccessTime?: string;
   /**
    * How many clusters may refuse the content before the rollout halts: a number, or a percentage of
    * the reachable clusters, at least one. While no cluster has the content, a percentage counts as
@@ -289,10 +287,7 @@ export type ClusterStatus = Readonly<{
   reason?: string;
   /** Since when it is in this state. */
   since: string;
-  /**
-   * When the present content was first written there. Its place ends two minutes and
-   * rollout.minSuccessTime later.
-   */
+  /** When the present content was first written there. Its place ends two minutes later. */
   startedAt?: string;
   /**
    * When it last became Done, with any content. Clusters that were Done last get the next change

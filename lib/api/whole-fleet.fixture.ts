@@ -51,7 +51,6 @@ const canaries: Required<FleetCanaries> = { matchLabels: {}, matchExpressions: [
 const rollout: Required<FleetRollout> = {
   canaries,
   maxUnavailable: "10%",
-  minSuccessTime: "0s",
   maxFailures: "5%",
   minAvailable: "90%",
 };

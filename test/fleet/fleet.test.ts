@@ -393,7 +393,6 @@ test("fills in the documented defaults of a spec", async () => {
     via: "Direct",
     rollout: {
       maxUnavailable: "10%",
-      minSuccessTime: "0s",
       maxFailures: "5%",
       minAvailable: "90%",
     },

@@ -43,7 +43,6 @@ export function productFleet(plan: FleetPlan, rewrite: Rewrite = {}): FleetContr
         refusal: undefined,
         former: formerBy(former),
         now: time,
-        soak: 0,
       };
       const isCanary = rewrite.isCanary ?? plan.canaries.has(name);
       return Object.assign({ name, isCanary }, judgedBy(rolloutStateOf(facts)));

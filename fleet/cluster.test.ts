@@ -99,7 +99,7 @@ for (const [lost, lasts] of [
 ] as const)
   test(`writes nothing more if the Lease is lost ${lost}`, async () => {
     const holds = (): boolean => guest.writes() < lasts;
-    const transport = resourceSet("guest-a", target, { version: "v1beta2" });
+    const transport = resourceSet("guest-a", target);
     using guest = await guestWith(rolloutState, [], undefined, { holds, transport });
     await guest.fleetCluster.change(content, owner);
     assert.equal(guest.writes(), lasts);

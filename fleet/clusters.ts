@@ -33,16 +33,9 @@ export class FleetClusters {
   readonly #all = new Map<string, FleetCluster>();
   /** JSON of the fields of the spec from which we made the present transports. */
   #made = "";
-  #version = "v1beta2";
 
   constructor(options: Options) {
     this.#options = options;
-  }
-
-  /** Sets the version of Cluster API. If the version has changed, closes all connections. */
-  useVersion(version: string): void {
-    if (version !== this.#version) this.keep([]);
-    this.#version = version;
   }
 
   get(name: string): FleetCluster | undefined {
@@ -77,7 +70,7 @@ export class FleetClusters {
       // We place a ClusterResourceSet beside the Cluster, in the management cluster.
       const beside = spec.via === "ClusterResourceSet";
       const reach = beside ? home : async () => await readAccess(home, name);
-      const transport = transportOf(spec, name, this.#version);
+      const transport = transportOf(spec, name);
       const limited = limitedHint(hint);
       this.#all.set(name, new FleetCluster({ transport, reach, holds, hint: limited }));
     }
@@ -176,16 +169,10 @@ function refusalAt(
   return refusal && { why: refusal.why, own: refusal.own, next: now + refusal.wait };
 }
 
-function transportOf(
-  { via, target, clusterAPI }: FleetSecret["spec"],
-  name: string,
-  version: string,
-): Transport {
+function transportOf({ via, target, clusterAPI }: FleetSecret["spec"], name: string): Transport {
   const { namespace = "kube-system" } = target;
   const where = { namespace, name: target.name };
-  return via === "ClusterResourceSet"
-    ? resourceSet(name, where, { ...clusterAPI, version })
-    : direct(where);
+  return via === "ClusterResourceSet" ? resourceSet(name, where, clusterAPI) : direct(where);
 }
 
 /**

@@ -8,7 +8,7 @@ import { test, type TestContext } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { Access, certificatesIn } from "#kube/kubeconfig/access.ts";
+import { Access } from "#kube/kubeconfig/access.ts";
 import type { AccessReading } from "./inventory/access.ts";
 import { Connection } from "./connection.ts";
 
@@ -211,21 +211,4 @@ test("hints when a cluster becomes unreachable, and when it is reachable again w
   // The pause before the next list takes real time, so we repeat until it is over.
   while (!Array.isArray(connection.found)) await fixture.pass(1000);
   assert.ok(is.hints > hinted);
-});
-
-const pem = (body: string) => `-----BEGIN CERTIFICATE-----\n${body}\n-----END CERTIFICATE-----\n`;
-const of = (text: string) => certificatesIn(Buffer.from(text).toString("base64"));
-
-test("identifies an authority by its certificates, whatever their notation", () => {
-  const plain = of(pem("QUJD\nREVG"));
-  for (const text of [
-    `# ours\n${pem("QUJDREVG")}`,
-    pem("QUJD\r\nREVG").replaceAll("\n", "\r\n"),
-    pem("QUJDREVG") + pem("QUJDREVG"),
-  ])
-    assert.equal(of(text), plain, text);
-  assert.equal(of(pem("b25l") + pem("dHdv")), of(pem("dHdv") + pem("b25l")));
-  for (const text of [pem("b25l"), pem("QUJDREVG") + pem("b25l"), "", "no certificate"])
-    assert.notEqual(of(text), plain, text);
-  assert.notEqual(of("one"), of("another"));
 });

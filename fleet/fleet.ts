@@ -11,7 +11,6 @@ import { statusWriter, type StatusWriter } from "#runtime/status.ts";
 import { fleetManager } from "./connection.ts";
 import { FleetClusters, type Run } from "./clusters.ts";
 import { releasedFrom, selectedBy, type Selection } from "./inventory/inventory.ts";
-import { servedVersion } from "./inventory/selector.ts";
 import { nextChanges, nextRemovals } from "./rules/order.ts";
 import { isGivenUp } from "./rules/cluster-state.ts";
 import { sourceContent, ownerOf, type Judged } from "./rules/content.ts";
@@ -132,8 +131,6 @@ export class Fleet {
     const run: Run = { object, source, owner, now };
     const going = members.leaving.map(({ name }) => name);
     const names = [...members.served, ...going];
-    if (object.spec.via === "ClusterResourceSet")
-      this.#clusters.useVersion(await servedVersion(home, "addons.cluster.x-k8s.io"));
     this.#clusters.keep(members.served, going, object.spec, mayAdopt);
     const { remaining, givenUp } = this.#withdraw(run, members);
     // We wait until the Events are written, because the status that names these clusters is deleted

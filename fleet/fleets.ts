@@ -10,7 +10,6 @@ import { createLoop, isConflict, logFailures, sooner, warnOf, type Again } from 
 import { allClusters, clusterProfilesIn, fleetSecretsIn } from "#kube/client/paths.ts";
 import { CollectionInformer } from "#kube/watch/informer.ts";
 import { Fleet, pathOf, type FleetPlace } from "./fleet.ts";
-import { servedVersion } from "./inventory/selector.ts";
 import { keepJoinedClusters } from "./joined-clusters.ts";
 import { Source } from "./source.ts";
 
@@ -48,7 +47,7 @@ export function createFleets(options: Options) {
     loop.hint();
   };
   /** Starts the watch of Cluster API's Clusters. Only FleetSecrets that select Clusters need it. */
-  let watchClusters: ((path: string) => void) | undefined;
+  let watchClusters: (() => void) | undefined;
 
   async function run(): Promise<Again | undefined> {
     clusterId ??= (await home.get<V1Namespace>("/api/v1/namespaces/kube-system"))?.metadata?.uid;
@@ -71,7 +70,7 @@ export function createFleets(options: Options) {
     if (
       all.some(({ spec: { clusterAPI } }) => clusterAPI !== undefined && needsClusters(clusterAPI))
     )
-      watchClusters?.(allClusters(await servedVersion(home, "cluster.x-k8s.io")));
+      watchClusters?.();
     const answers = await Promise.all(all.map((object) => serve(object, all, place)));
     count(all);
     return answers.reduce(sooner, undefined);
@@ -159,8 +158,8 @@ export function createFleets(options: Options) {
         followCollection({ ...own, path, informer: objects }),
         watchCollection({ ...watched, path: "/api/v1/namespaces" }),
       ];
-      watchClusters = (clusters) => {
-        watches.push(watchCollection({ ...watched, path: clusters }));
+      watchClusters = () => {
+        watches.push(watchCollection({ ...watched, path: allClusters }));
         watchClusters = undefined;
       };
       const keeper = keepJoinedClusters({ home, log, namespaces: clusterNamespaces });

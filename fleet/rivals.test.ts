@@ -15,10 +15,7 @@ import { Fleet } from "./fleet.ts";
 import { ownerMark } from "./rules/content.ts";
 
 const here = fleetSecretsIn("kube-system");
-const copies = [
-  `${secretsIn("x")}/crs-target`,
-  `${clusterResourceSetsIn("v1beta2", "x")}/crs-target`,
-];
+const copies = [`${secretsIn("x")}/crs-target`, `${clusterResourceSetsIn("x")}/crs-target`];
 const definitions = [
   readFileSync("manifests/chart/files/fleetsecrets/fleetsecrets.yaml", "utf8"),
   `

@@ -10,7 +10,7 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { allClusters, secretsIn } from "#kube/client/paths.ts";
 import { readKubeconfig } from "#kube/remote.ts";
 import { sentence } from "../rules/problems.ts";
-import { queryOf, servedVersion } from "./selector.ts";
+import { queryOf } from "./selector.ts";
 import { reading, type AccessReading } from "./access.ts";
 
 /**
@@ -31,8 +31,7 @@ export async function clustersOf(
   if (!byName && clusterSelector === undefined) return names;
   const selected = new Set(names);
   const clusters: string[] = [];
-  const path = allClusters(await servedVersion(home, "cluster.x-k8s.io"));
-  await home.pages<KubernetesObject>(path, queryOf(clusterSelector), (page) => {
+  await home.pages<KubernetesObject>(allClusters, queryOf(clusterSelector), (page) => {
     for (const { metadata: { namespace = "", name = "" } = {} } of page)
       if (selected.has(namespace) && (byName || name === namespace))
         clusters.push(byName ? `${namespace}:${name}` : namespace);

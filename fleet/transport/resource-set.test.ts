@@ -13,7 +13,7 @@ const content = contentOf("kubernetes.io/dockerconfigjson", {
   a: "eA==",
 });
 const target = { namespace: "kube-system", name: "pull-secret" };
-const transport = resourceSet("guest-a", target, { version: "v1beta2" });
+const transport = resourceSet("guest-a", target);
 const [secret, set] = transport.placed;
 
 /** The object as we place it, with metadata that other clients added. */
@@ -26,7 +26,7 @@ const references = {
 };
 
 const nameFor = (target: Parameters<typeof resourceSet>[1]) =>
-  resourceSet("a", target, { version: "v1beta2" }).placed[0]?.target.name;
+  resourceSet("a", target).placed[0]?.target.name;
 
 test("puts the target's manifest into the Secret, with the source's content and type", () => {
   const { type, data } = objectOf(secret) as { type?: string; data?: Record<string, string> };
@@ -51,7 +51,6 @@ test("selects the namespace's one Cluster or, with clusterNameLabelValue Name, e
     },
   });
   const [, byName] = resourceSet("guest-a", target, {
-    version: "v1beta2",
     clusterNameLabelValue: "Name",
   }).placed;
   assert.partialDeepStrictEqual(objectOf(byName), {
@@ -115,15 +114,13 @@ test("law: never gives two targets the same ClusterResourceSet", () => {
   );
 });
 
-test("K3: also selects Clusters by their labels, and writes v1beta1 if the API server serves only this version", () => {
+test("K3: also selects Clusters by their labels", () => {
   const clusterSelector = {
     matchLabels: { tier: "gold" },
     matchExpressions: [{ key: "skip", operator: "DoesNotExist" }],
   } as const;
-  const [, old] = resourceSet("guest-a", target, { version: "v1beta1", clusterSelector }).placed;
-  assert.match(old?.target.collection ?? "", /addons.cluster.x-k8s.io\/v1beta1\//);
-  assert.partialDeepStrictEqual(objectOf(old), {
-    apiVersion: "addons.cluster.x-k8s.io/v1beta1",
+  const [, labelled] = resourceSet("guest-a", target, { clusterSelector }).placed;
+  assert.partialDeepStrictEqual(objectOf(labelled), {
     spec: {
       clusterSelector: {
         matchLabels: { tier: "gold", "cluster.x-k8s.io/cluster-name": "guest-a" },

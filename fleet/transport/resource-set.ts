@@ -28,13 +28,16 @@ const type = "addons.cluster.x-k8s.io/resource-set";
 /** Label with the Cluster's name. Cluster API's tools set this label on every Cluster. */
 const nameLabel = "cluster.x-k8s.io/cluster-name";
 
-/** Which Clusters of a namespace are selected, and the version of Cluster API. */
-export type Delegation = Pick<ClusterAPISource, "clusterNameLabelValue" | "clusterSelector"> &
-  Readonly<{ version: string }>;
+/** Which Clusters of a namespace are selected. */
+type Delegation = Pick<ClusterAPISource, "clusterNameLabelValue" | "clusterSelector">;
 
 /** The transport for the Clusters of `namespace`. `target` is the Secret inside these clusters. */
-export function resourceSet(namespace: string, target: NamespacedName, how: Delegation): Transport {
-  const { clusterNameLabelValue = "Namespace", clusterSelector = {}, version } = how;
+export function resourceSet(
+  namespace: string,
+  target: NamespacedName,
+  how: Delegation = {},
+): Transport {
+  const { clusterNameLabelValue = "Namespace", clusterSelector = {} } = how;
   const name = nameFor(target);
   const where = { namespace, name };
   const { matchLabels, matchExpressions = [] } = clusterSelector;
@@ -55,7 +58,7 @@ export function resourceSet(namespace: string, target: NamespacedName, how: Dele
   return {
     placed: [
       secretAt(where, (content, owner) => manifestOf(content, owner, target)),
-      clusterResourceSet(where, version, spec),
+      clusterResourceSet(where, spec),
     ],
     proof: ([, set]) => proofOf(set),
   };
@@ -69,11 +72,10 @@ function manifestOf(content: Content, owner: string, target: NamespacedName): Co
   return contentOf(type, { "manifests.yaml": Buffer.from(text).toString("base64") });
 }
 
-function clusterResourceSet(where: NamespacedName, version: string, spec: object): Placement {
-  const apiVersion = `addons.cluster.x-k8s.io/${version}`;
+function clusterResourceSet(where: NamespacedName, spec: object): Placement {
   return {
     target: {
-      collection: clusterResourceSetsIn(version, where.namespace),
+      collection: clusterResourceSetsIn(where.namespace),
       name: where.name,
       keep(object) {
         const live = fieldsOf(fieldsOf(object)["spec"]);
@@ -83,7 +85,7 @@ function clusterResourceSet(where: NamespacedName, version: string, spec: object
     },
     desired: (_, owner) => ({
       body: {
-        apiVersion,
+        apiVersion: "addons.cluster.x-k8s.io/v1beta2",
         kind: "ClusterResourceSet",
         metadata: { ...where, ...marked(owner) },
         spec,

@@ -19,8 +19,6 @@ export type ClusterProfileStatus = Readonly<{
   version?: Readonly<{ kubernetes?: string }>;
   /** How to reach the cluster. We check the name of each entry before we use the entry. */
   accessProviders?: readonly AccessProvider[];
-  /** The former name of `accessProviders`. We search `accessProviders` first. */
-  credentialProviders?: readonly AccessProvider[];
 }>;
 
 type ProfileCondition = V1Condition & Readonly<{ type: JoinedConditionType }>;

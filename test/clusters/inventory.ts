@@ -1,4 +1,4 @@
-/** SIG Multicluster's cluster inventory: its CRD, and its own programs that read credentials. */
+/** SIG Multicluster's cluster inventory: its CRD, and its own program that reads credentials. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { cacheRoot, keyOf, once } from "../cluster/cache.ts";
@@ -19,15 +19,11 @@ export async function installCrd(cluster: Cluster): Promise<void> {
 }
 
 /**
- * The inventory's own programs that read a cluster's credential: one reads a token, the other reads
- * a kubeconfig.
+ * Builds the program that reads a token, once for each pinned version of the inventory. The first
+ * build takes a minute.
  */
-type Reader = "secretreader" | "kubeconfig-secretreader";
-
-/**
- * Builds a reader once for each pinned version of the inventory. The first build takes a minute.
- */
-export async function buildReader(name: Reader): Promise<string> {
+export async function buildReader(): Promise<string> {
+  const name = "secretreader";
   const pins = ["go.mod", "go.sum"].map((file) => readFileSync(join(here, file), "utf8"));
   const place = join(cacheRoot, "cluster-inventory", keyOf(...pins, "quick"), name);
   return await once(place, async (draft) => {

@@ -6,13 +6,8 @@ import { test } from "node:test";
 import { type V1Secret } from "@kubernetes/client-node";
 import { connect } from "#kube/client/client.ts";
 import { loadKubeConfig } from "#kube/load.ts";
-import { clusterProfileVersion, execExtension, type ClusterProfile } from "#api/cluster-profile.ts";
-import {
-  clusterManagerLabel,
-  clustersNamespace,
-  expiresAnnotation,
-  issuedAnnotation,
-} from "#contract/joined.ts";
+import type { ClusterProfile } from "#api/cluster-profile.ts";
+import { clustersNamespace, expiresAnnotation, issuedAnnotation } from "#contract/joined.ts";
 import { auditOf } from "../cluster/audit.ts";
 import { until } from "../cluster/await.ts";
 import type { Cluster } from "../cluster/cluster.ts";
@@ -32,17 +27,16 @@ import {
 import { buildReader } from "./inventory.ts";
 import { assertAmong, assertShown } from "./page.ts";
 
-type Answer = Readonly<Record<"token" | "clientCertificateData" | "clientKeyData", string>>;
+type Answer = Readonly<Record<"token", string>>;
 
-/** Runs a reader of the inventory for a profile's first access provider, and returns its output. */
+/** Runs the inventory's reader for a profile's first access provider, and returns its output. */
 async function readerOutput(
-  name: "secretreader" | "kubeconfig-secretreader",
   profile: ClusterProfile | undefined,
   person: Person,
 ): Promise<Partial<Answer>> {
-  const reader = await buildReader(name);
+  const reader = await buildReader();
   const provider = profile?.status?.accessProviders?.[0];
-  assert.equal(provider?.name, name);
+  assert.equal(provider?.name, "secretreader");
   const extensions = provider.cluster?.["extensions"] as { extension: object }[];
   const info = {
     apiVersion: "client.authentication.k8s.io/v1",
@@ -141,7 +135,7 @@ export function joining(on: () => Rig): void {
 
   test("stores the token in the place where the inventory's own secret reader finds it", async () => {
     const profile = await profileIn(on().home.cluster, "east");
-    const answer = await readerOutput("secretreader", profile, on().person);
+    const answer = await readerOutput(profile, on().person);
     const token = (await tokenIn(on().home.cluster, "east"))?.data?.["token"] ?? "";
     assert.equal(answer.token, Buffer.from(token, "base64").toString());
   });
@@ -187,98 +181,6 @@ export function joining(on: () => Rig): void {
       asked.filter(({ code }) => code === 403),
       [],
     );
-  });
-
-  test("delivers to a cluster that another manager registered, with the kubeconfig and context that the ClusterProfile names", async () => {
-    const { home, west, person } = on();
-    const { clusters, users } = JSON.parse(readFileSync(west.kubeconfig, "utf8")) as {
-      clusters: { cluster: object }[];
-      users: { user: Record<string, string> }[];
-    };
-    const user = users[0]?.user ?? {};
-    const kubeconfig = {
-      apiVersion: "v1",
-      kind: "Config",
-      clusters: [{ name: "west", cluster: clusters[0]?.cluster }],
-      users: [
-        { name: "outsider", user: { token: "good-for-nothing" } },
-        { name: "admin", user },
-      ],
-      contexts: ["outsider", "admin"].map((name) => ({
-        name,
-        context: { cluster: "west", user: name },
-      })),
-      "current-context": "outsider",
-    };
-    const profile = { name: "theirs", namespace: clustersNamespace };
-    const clusterManager = { name: "manager.example" };
-    const [secret, key] = ["west-admin", "value"];
-    const source = pullSecret("source-pull-secret", document({ "quay.io": "robot:1" }));
-    await home.cluster.apply(
-      source,
-      {
-        apiVersion: "v1",
-        kind: "Secret",
-        metadata: { name: secret, namespace: clustersNamespace },
-        stringData: { [key]: JSON.stringify(kubeconfig) },
-      },
-      {
-        apiVersion: clusterProfileVersion,
-        kind: "ClusterProfile",
-        metadata: { ...profile, labels: { [clusterManagerLabel]: clusterManager.name } },
-        spec: { clusterManager, displayName: "west" },
-      },
-    );
-    const extension = { name: secret, key, context: "admin" };
-    const extensions = [{ name: execExtension, extension }];
-    const provider = { name: "kubeconfig-secretreader" };
-    const accessProviders = [{ ...provider, cluster: { ...clusters[0]?.cluster, extensions } }];
-    const its = ["clusterprofile", profile.name, "-n", profile.namespace];
-    const status = JSON.stringify({ status: { accessProviders } });
-    await home.cluster.kubectl(
-      "patch",
-      ...its,
-      "--subresource=status",
-      "--type=merge",
-      "-p",
-      status,
-    );
-
-    const since = new Date().toISOString();
-    const clusterProfiles = {
-      namespaces: [clustersNamespace],
-      selector: {},
-      clusterManagers: [clusterManager.name],
-    };
-    const object = fleet.fleetSecret({ target: { name: "their-pull-secret" } }, "theirs");
-    const { clusterAPI: _, ...spec } = object.spec;
-    await home.cluster.apply({ ...object, spec: { ...spec, clusterProfiles } });
-    const found = () => west.get<V1Secret>("secret", "their-pull-secret", "-n", "kube-system");
-    const name = `${profile.namespace}/${profile.name}`;
-    await until("the cluster is Done", async () => {
-      const all = (await fleet.objectIn(home, "theirs"))?.status?.clusters ?? [];
-      return all.length === 1 && all[0]?.name === name && all[0].state === "Done";
-    });
-    assert.deepEqual((await found())?.data, (source as V1Secret).data);
-    const asked = auditOf(west, { since }).filter(
-      ({ userAgent, uri }) =>
-        userAgent === "global-pull-secret-fleet" && uri.includes("their-pull-secret"),
-    );
-    assert.deepEqual(new Set(asked.map(({ user: one }) => one)), new Set(["admin"]));
-
-    const answer = await readerOutput(
-      "kubeconfig-secretreader",
-      await profileIn(home.cluster, profile.name),
-      person,
-    );
-    const pem = (name: string) => Buffer.from(user[name] ?? "", "base64").toString();
-    assert.ok(answer.clientCertificateData === pem("client-certificate-data"));
-    assert.ok(answer.clientKeyData === pem("client-key-data"));
-
-    await home.cluster.kubectl("delete", "fleetsecret", "theirs", "-n", "kube-system");
-    assert.equal(await found(), undefined);
-    await home.cluster.kubectl("delete", ...its);
-    await home.cluster.kubectl("delete", "secret", secret, "-n", clustersNamespace);
   });
 
   test("grants the account of a join exactly the rights that FleetSecrets need in the cluster", async () => {

@@ -88,8 +88,8 @@ async function delegated({ home }: Pair): Promise<void> {
   const metadata = { name: "east", labels: namespaceSelector.matchLabels };
   await home.create("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata });
   await home.create(secretsIn("east"), secretIn("east", "crs-pull-secret"));
-  await home.create(clusterResourceSetsIn("v1beta1", "east"), {
-    apiVersion: `${addons}/v1beta1`,
+  await home.create(clusterResourceSetsIn("east"), {
+    apiVersion: `${addons}/v1beta2`,
     kind: "ClusterResourceSet",
     metadata: { name: "crs-pull-secret", namespace: "east" },
     spec: { strategy: "ApplyOnce" },
@@ -119,7 +119,7 @@ const situations: readonly (readonly [
     inCluster,
   ],
   [
-    "for a ClusterResourceSet in the management cluster, where only v1beta1 is served",
+    "for a ClusterResourceSet in the management cluster",
     delegated,
     { ...direct, via: "ClusterResourceSet" },
     beside,
@@ -137,14 +137,9 @@ async function serve(make: (pair: Pair) => Promise<void>, spec: Partial<FleetSec
   const fakes = await FakeServer.start();
   const api = new FakeApi();
   api.store.define(readFileSync("manifests/chart/files/fleetsecrets/fleetsecrets.yaml", "utf8"));
-  api.store.define(definition(`${addons}/v1beta1`, "ClusterResourceSet", "clusterresourcesets"));
+  api.store.define(definition(`${addons}/v1beta2`, "ClusterResourceSet", "clusterresourcesets"));
   api.store.define(definition(clusterProfileVersion, "ClusterProfile", "clusterprofiles"));
-  const calls = directly(api, "global-pull-secret-fleet");
-  const get = (async (path: string, ...how: readonly []) =>
-    path === `/apis/${addons}`
-      ? { versions: [{ version: "v1beta1" }] }
-      : await calls.get(path, ...how)) as Cluster["get"];
-  const home: Cluster = { ...calls, get };
+  const home = directly(api, "global-pull-secret-fleet");
   const metadata = { name: "kube-system" };
   await home.create("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata });
   const source = secretIn("kube-system", "source");

@@ -61,12 +61,11 @@ export const fleetSecretsIn = (where: string): string =>
 export const allFleetSecrets = "/apis/globalpullsecret.io/v1alpha1/fleetsecrets";
 
 /** Cluster API's Clusters of every namespace. */
-export const allClusters = (version: string): string =>
-  `/apis/cluster.x-k8s.io/${version}/clusters`;
+export const allClusters = "/apis/cluster.x-k8s.io/v1beta2/clusters";
 
 /** Cluster API's ClusterResourceSets. */
-export const clusterResourceSetsIn = (version: string, where: string): string =>
-  collection(`apis/addons.cluster.x-k8s.io/${version}`, "clusterresourcesets", where);
+export const clusterResourceSetsIn = (where: string): string =>
+  collection("apis/addons.cluster.x-k8s.io/v1beta2", "clusterresourcesets", where);
 
 /** ClusterProfiles of SIG Multicluster's cluster inventory. */
 export const clusterProfilesIn = (where: string): string =>

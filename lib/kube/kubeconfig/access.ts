@@ -51,18 +51,3 @@ export class Access {
     return this.toString();
   }
 }
-
-const certificate = /-----BEGIN CERTIFICATE-----([^-]*)-----END CERTIFICATE-----/g;
-
-/**
- * Base64 of PEM → its certificates as one text, independent of order, line breaks and other
- * content.
- */
-export function certificatesIn(authority: string): string {
-  const text = Buffer.from(authority, "base64").toString();
-  const certificates = Array.from(text.matchAll(certificate), ([, body = ""]) =>
-    body.replace(/\s/g, ""),
-  );
-  // If there are no certificates, the text itself distinguishes two clusters.
-  return certificates.length === 0 ? text : [...new Set(certificates)].toSorted().join(" ");
-}

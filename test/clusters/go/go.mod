@@ -2,10 +2,7 @@ module global-pull-secret/test/clusters
 
 go 1.26.8
 
-tool (
-	sigs.k8s.io/cluster-inventory-api/plugins/kubeconfig-secretreader/cmd/plugin
-	sigs.k8s.io/cluster-inventory-api/plugins/secretreader/cmd/plugin
-)
+tool sigs.k8s.io/cluster-inventory-api/plugins/secretreader/cmd/plugin
 
 require (
 	github.com/davecgh/go-spew v1.1.2-0.20180830191138-d8f796af33cc // indirect

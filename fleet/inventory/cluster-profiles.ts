@@ -1,7 +1,7 @@
 /**
  * The clusters that ClusterProfiles describe. The FleetSecret names the namespaces and the managers
- * of these profiles. We support the reader of tokens of the inventory's reference implementation. We
- * do not run this program: the controller reads the same Secrets itself.
+ * of these profiles. We support the reader of tokens of the inventory's reference implementation.
+ * We do not run this program: the controller reads the same Secrets itself.
  */
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";

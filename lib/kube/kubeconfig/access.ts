@@ -1,5 +1,4 @@
 /** How to connect to one cluster: everything that we take from a kubeconfig. */
-import { Buffer } from "node:buffer";
 import { inspect } from "node:util";
 
 /** The credential of a request: a token, or a client certificate and its key. */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1Node } from "@kubernetes/client-node";
+import { ApiError } from "#kube/client/api-error.ts";
 import { call, FakeCluster } from "#plugin/fake.fixture.ts";
 import { kindOf, type Preflight } from "./preflight.ts";
 
@@ -142,12 +143,37 @@ test("shows 5,000 nodes on one screen, with the expected restarts and their dura
     out,
     /^4997 of 5000 nodes can be served\n.* restart 4997 kubelets, .*: about 2m24s; /,
   );
-  assert.ok(out.split("\n").length < 10, out);
+  assert.ok(out.split("\n").length < 11, out);
   assert.match(
     out,
     /\n {2}kubectl debug node\/NAME .* \/host\/var\/lib\/kubelet\/config\.json .*\/host\/root\/\.dockercfg\n/,
   );
-  assert.deepEqual(fake.writes, []);
+  for (const { options } of fake.writes)
+    assert.equal((options as { dryRun?: boolean }).dryRun, true);
+});
+
+test("shows in one line what refuses an installation, and what it cannot try", async () => {
+  const fake = cluster(node({}));
+  const reasons: Readonly<Record<string, string>> = {
+    pods: 'pods "p" is forbidden: violates PodSecurity "baseline:latest": hostPath volumes',
+    daemonsets: 'User "jane" cannot patch resource "daemonsets" in API group "apps"',
+  };
+  fake.before = ({ path }) => {
+    const detail = reasons[path.split("/").at(-2) ?? ""];
+    if (detail) throw new ApiError({ status: 403, reason: "Forbidden", method: "", path, detail });
+  };
+  const { code, out } = await call(["preflight", "--image", "r.example/gps:1"], { cluster: fake });
+  assert.equal(code, 1);
+  const line = `refuses the Pod of an installation (dry run): ${reasons["pods"]}\n`;
+  assert.ok(out.includes(line), out);
+  assert.match(out, /\nno dry run of DaemonSet: your account may not create it\n/);
+  assert.deepEqual(
+    fake.writes.map(({ body }) => (body as { kind: string }).kind),
+    ["Secret", "ServiceAccount"],
+  );
+  fake.before = () => {};
+  const accepted = await call(["preflight"], { cluster: fake });
+  assert.match(accepted.out, /\nthe API server accepts what an installation creates \(dry run\)\n/);
 });
 
 test("names the nodes whose pods can lose devices in a kubelet restart", async () => {

@@ -5,6 +5,7 @@
 import type { V1Node } from "@kubernetes/client-node";
 import { conditionOf } from "#kube/conditions.ts";
 import type { DeliveryMode } from "#contract/names.ts";
+import type { DryRun } from "../cluster/dry-run.ts";
 import { span, table } from "../terminal/output.ts";
 import { stepSeconds, stepsFor } from "./expected.ts";
 import { platformOf, settingOf, type Platform, type Values } from "./platforms.ts";
@@ -165,7 +166,10 @@ const credentialFiles = [
   "/root/.dockercfg",
 ];
 
-export function preflightLines(preflight: Preflight, paint: Paint): string[] {
+export function preflightLines(
+  preflight: Preflight & Readonly<{ dryRun: DryRun }>,
+  paint: Paint,
+): string[] {
   if (preflight.nodes === 0) return ["there are no nodes"];
   const rows = preflight.groups.map(({ nodes, ready, distribution, unit, modes, restarts }) => ({
     isGood: modes.length > 0,
@@ -199,11 +203,22 @@ export function preflightLines(preflight: Preflight, paint: Paint): string[] {
       ? "no kubelet would restart"
       : `a rollout in mode Restart would restart ${preflight.restarts} kubelets, 10 % at a time: ` +
         `about ${span(preflight.seconds)}; containers keep running`,
+    ...dryRunLines(preflight.dryRun, paint),
     ...table(["READY", "NODES OF", "KUBELET'S UNIT", "MODES", "RESTARTS"], rows, paint),
     ...notes,
     "if a node has only one of the later files, move its entries to the first file before you install:",
     `  kubectl debug node/NAME -it --image=busybox -- ls -l ${credentialFiles.map((file) => `/host${file}`).join(" ")}`,
   ];
+}
+
+function dryRunLines({ refused, untried }: DryRun, paint: Paint): string[] {
+  const lines = refused.map(({ kind, reason }) =>
+    paint.bad(`the API server refuses the ${kind} of an installation (dry run): ${reason}`),
+  );
+  if (untried.length > 0)
+    lines.push(paint.doubt(`no dry run of ${untried.join(", ")}: your account may not create it`));
+  if (lines.length > 0) return lines;
+  return [paint.good("the API server accepts what an installation creates (dry run)")];
 }
 
 /**

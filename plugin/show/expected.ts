@@ -31,7 +31,7 @@ function atOnce(nodes: number, maxUnavailable: number | string): number {
   const count = text.endsWith("%")
     ? Math.ceil((nodes * Number.parseInt(text)) / 100)
     : Number(text);
-  return Math.max(1, count || 1);
+  return Math.max(1, count);
 }
 
 type Steps = Readonly<{

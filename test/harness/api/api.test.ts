@@ -115,6 +115,16 @@ describe("fake API server: writes", () => {
     assert.deepEqual([edited.metadata.generation, edited.status], [2, { numberReady: 7 }]);
   });
 
+  test("refuses an object of another kind or version than its path names", async () => {
+    const { cluster } = setUp();
+    const refused = refusedWith(400, "BadRequest");
+    for (const wrong of [{ kind: "ConfigMap" }, { apiVersion: "v2" }]) {
+      const object = { ...secret({}), ...wrong };
+      await assert.rejects(cluster.create(collections.secrets, object), refused);
+      await assert.rejects(cluster.apply(secretPath, object, mine), refused);
+    }
+  });
+
   test("refuses a Secret that a real API server would refuse", async () => {
     const { cluster } = setUp();
     const type = "kubernetes.io/dockerconfigjson";

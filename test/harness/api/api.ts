@@ -139,6 +139,7 @@ export class FakeApi {
     const query = new URLSearchParams(request.query);
     const manager = query.get("fieldManager") ?? request.userAgent ?? "";
     const options = { manager, dryRun: query.get("dryRun") === "All" };
+    if (address.subresource !== "eviction" && verb !== "delete") expectKind(address, body);
     switch (verb) {
       case "get":
         return { status: 200, body: shown(this.store.get(address), accept) };
@@ -219,6 +220,15 @@ export class FakeApi {
         return () => {};
       }
     };
+  }
+}
+
+/** Refuses an object that states another kind than that of the request's path. */
+function expectKind({ resource }: Address, body: Body): void {
+  for (const field of ["apiVersion", "kind"] as const) {
+    const given = body[field];
+    if (given !== undefined && given !== resource[field])
+      throw refuse(400, "BadRequest", `the object's ${field} is ${given}, not ${resource[field]}`);
   }
 }
 

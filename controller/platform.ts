@@ -1,14 +1,14 @@
 /**
  * Detects whether another operator owns the nodes' pull secrets. On OpenShift, the machine config
  * operator writes the kubelet's file and replaces what others write. Two owners of one file would
- * undo each other's writes for ever. A HyperShift guest lacks that operator, but HyperShift creates
- * a Secret and a DaemonSet with our names in the guest. OpenShift's configuration API shows that a
- * cluster is a HyperShift guest.
+ * undo each other's writes for ever. A guest of HyperShift lacks that operator. Where HyperShift
+ * itself brings `additional-pull-secret` to the guest's nodes, its DaemonSet has our name, and we
+ * refuse it as a foreign object.
  */
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 
-const foreignGroups = ["machineconfiguration.openshift.io", "config.openshift.io"];
+const foreignGroup = "machineconfiguration.openshift.io";
 
 /**
  * Seconds between two discovery requests (20 kB each): while another operator owns the pull
@@ -48,7 +48,7 @@ export const platformPause = { seconds: pauseSeconds.found };
 async function read(cluster: Cluster): Promise<string | undefined> {
   try {
     const list = await cluster.get<{ groups: readonly { name: string }[] }>("/apis");
-    return foreignGroups.find((group) => list?.groups.some(({ name }) => name === group));
+    return list?.groups.find(({ name }) => name === foreignGroup)?.name;
   } catch (error) {
     if (error instanceof ApiError && (error.status === 401 || error.status === 403))
       return undefined;

@@ -85,7 +85,7 @@ export const catalogue = {
   ],
   unsupported: [
     "GPS323",
-    "the cluster serves {}: OpenShift, or HyperShift, manages the nodes' pull secrets",
+    "the cluster serves {}: OpenShift manages the nodes' pull secrets",
     "use the cluster's own global pull secret; nothing is deployed here",
   ],
   notAllowed: [

@@ -229,7 +229,7 @@ export const platforms: readonly Platform[] = [
   {
     ...unserved,
     name: "OpenShift (also with HyperShift)",
-    note: "refused (GPS323)",
+    note: "refused (GPS323); with HyperShift where its own DaemonSet exists (GPS304)",
     todo: "use its own global pull secret",
     evidence: "tests with a fake of its API",
     is: ({ labels, image }) =>

@@ -40,7 +40,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   GPS322: [
     "admission changes daemonsets/global-pull-secret-syncer: spec.template; these changes stay",
   ],
-  GPS323: ["operator.openshift.io"],
+  GPS323: ["machineconfiguration.openshift.io"],
   GPS324: ["removal 1780000000 waits until 2027-01-02T12:00:00Z for 1 node away: node1"],
   GPS325: ["GET /api/v1/nodes gets no answer"],
   GPS326: [

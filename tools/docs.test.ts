@@ -153,9 +153,11 @@ function leavesOf(value: unknown, path: string): readonly (readonly [string, unk
   return Object.entries(value).flatMap(([name, member]) => leavesOf(member, `${path}.${name}`));
 }
 
-test("docs/extend/clusters.md names the version of the cluster inventory that tests run", () => {
+test("ships the ClusterProfile CRD in the version of the cluster inventory that tests run", () => {
   const goMod = readFileSync("test/clusters/go/go.mod", "utf8");
   const [, version = ""] = /sigs\.k8s\.io\/cluster-inventory-api (v\S+)/.exec(goMod) ?? [];
+  const crd = readFileSync("manifests/crds/clusterprofiles/clusterprofiles.yaml", "utf8");
+  assert.ok(crd.includes(`cluster-inventory-api ${version} `), version);
   const page = readFileSync("docs/extend/clusters.md", "utf8");
-  assert.ok(page.includes(`cluster-inventory-api/${version}/config/crd`), version);
+  assert.ok(page.includes("kubectl apply -k manifests/crds/clusterprofiles"));
 });

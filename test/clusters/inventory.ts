@@ -4,17 +4,15 @@ import { join } from "node:path";
 import { cacheRoot, keyOf, once } from "../cluster/cache.ts";
 import { goBuild } from "../cluster/kit/go.ts";
 import type { Cluster } from "../cluster/cluster.ts";
-import { progress, run } from "../cluster/run.ts";
+import { progress } from "../cluster/run.ts";
 
 const here = join(import.meta.dirname, "go");
+const root = join(import.meta.dirname, "../..");
 const modulePath = "sigs.k8s.io/cluster-inventory-api";
 
-/** Installs the ClusterProfile CRD, as an administrator would. */
+/** Installs the ClusterProfile CRD that we ship, as an administrator would. */
 export async function installCrd(cluster: Cluster): Promise<void> {
-  const output = await run(["go", "mod", "download", "-json", modulePath], { cwd: here });
-  const { Dir } = JSON.parse(output) as { Dir: string };
-  const crd = "config/crd/bases/multicluster.x-k8s.io_clusterprofiles.yaml";
-  await cluster.kubectl("apply", "-f", join(Dir, crd));
+  await cluster.kubectl("apply", "-k", join(root, "manifests/crds/clusterprofiles"));
   await cluster.untilServed("clusterprofiles.multicluster.x-k8s.io");
 }
 

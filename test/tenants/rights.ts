@@ -148,7 +148,7 @@ export function rightsTests(rig: () => Rig): void {
     assert.ok(places.has("tenant-a") && places.has("tenant-b"), [...places].join());
     const tenantRights = [
       ...(rights["secrets"] ?? []).map((verb) => `${verb} secrets`),
-      ...["get", "list", "watch", "patch"].map((verb) => `${verb} ${syncSecrets}`),
+      ...["get", "list", "watch"].map((verb) => `${verb} ${syncSecrets}`),
       `patch ${syncSecrets}/status`,
       `update ${syncSecrets}/finalizers`,
       "create events",

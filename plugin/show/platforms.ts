@@ -77,6 +77,13 @@ const carriesMore = {
   note: "not restarted, because the unit carries more than a kubelet; the kubelet reads the file within five minutes",
 } as const satisfies Partial<Platform>;
 
+const k3sLike = {
+  ...carriesMore,
+  provider: "GPS235",
+  todo: "`--restart-control-plane Always` restarts them",
+  evidence: "tests with a scripted systemd",
+} as const satisfies Partial<Platform>;
+
 const superType = {
   ...systemd,
   state: "expected",
@@ -111,7 +118,7 @@ export const platforms: readonly Platform[] = [
     ...prepared,
     name: "minikube",
     state: "expected",
-    evidence: "its documentation",
+    evidence: "read in its issues",
     is: ({ labels }) => "minikube.k8s.io/name" in labels,
   },
   { ...noSystemd, name: "Talos", is: ({ image }) => image.startsWith("Talos") },
@@ -123,21 +130,15 @@ export const platforms: readonly Platform[] = [
     is: ({ image }) => /^(?:Alpine|Rancher Desktop)/.test(image),
   },
   {
-    ...carriesMore,
+    ...k3sLike,
     name: "k3s",
     units: ["k3s.service", "k3s-agent.service"],
-    provider: "GPS235",
-    todo: "`--restart-control-plane Always` restarts them",
-    evidence: "tests with a scripted systemd",
     is: ({ version }) => version.includes("+k3s"),
   },
   {
-    ...carriesMore,
+    ...k3sLike,
     name: "RKE2",
     units: ["rke2-server.service", "rke2-agent.service"],
-    provider: "GPS235",
-    todo: "`--restart-control-plane Always` restarts them",
-    evidence: "tests with a scripted systemd",
     is: ({ version }) => version.includes("+rke2"),
   },
   {

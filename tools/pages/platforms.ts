@@ -30,16 +30,11 @@ function platformsTable(): string {
 }
 
 function cellsOf(platform: Platform): string[] {
-  const { state, units, note, provider, runtime, evidence } = platform;
-  const [unit = ""] = units;
-  const special = unit === "" || unit === "kubelet.service" ? "" : units.map(inCode).join(", ");
-  const usual = state === "tested" ? "works" : "expected to work";
-  const restart = [note ?? usual, special && `(${special})`].filter(Boolean).join(" ");
+  const { state, note, provider, runtime, evidence } = platform;
+  const restart = note ?? (state === "tested" ? "works" : "expected to work");
   const untried = state === "unserved" ? "–" : "not tried";
   return [restart, provider ?? untried, runtime ?? untried, settingOf(platform) ?? "–", evidence];
 }
-
-const inCode = (text: string) => `\`${text}\``;
 
 function platformsSentence(): string {
   const listOf = (fits: (platform: Platform) => boolean) =>

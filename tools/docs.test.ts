@@ -18,7 +18,14 @@ test("generates pages that match their sources in code and tests", () => {
   }
 });
 
-const hand = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "SUPPORT.md", "ROADMAP.md"];
+const hand = [
+  "README.md",
+  "CONTRIBUTING.md",
+  "CODE_OF_CONDUCT.md",
+  "SECURITY.md",
+  "SUPPORT.md",
+  "ROADMAP.md",
+];
 const all = [
   ...hand,
   "CHANGELOG.md",

@@ -1,9 +1,9 @@
 /**
  * `npm run bench [-- --quick] [--only NAME] [--json FILE] [--write]`: measures the built product
  * and prints one table. Measurements of nodes use a real cluster; measurements of the controller
- * use simulated nodes and a real API server. You can repeat `--only`. `--write` puts the table and
- * the pictures into docs/inside/performance. Exit code 0: every goal is met. 1: a goal is missed,
- * or a measurement failed. 2: `--write` is refused.
+ * use simulated nodes and a real API server. You can repeat `--only`. `--write` puts the table into
+ * docs/inside/performance.md. Exit code 0: every goal is met. 1: a goal is missed, or a measurement
+ * failed. 2: `--write` is refused.
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -61,7 +61,6 @@ if (chosen.length < (values.only?.length ?? 1)) {
 let testbed: Testbed | undefined;
 let simulated: Simulated | undefined;
 const promises = new Map<string, Promise<unknown>>();
-const pictures = new Map<string, string>();
 
 const bench: Bench = {
   quick: values.quick,
@@ -87,9 +86,6 @@ const bench: Bench = {
     const making = (promises.get(key) ?? make()) as Promise<T>;
     promises.set(key, making);
     return making;
-  },
-  picture(name, svg) {
-    pictures.set(name, svg);
   },
 };
 
@@ -144,6 +140,6 @@ process.stderr.write(missed);
 if (values.write) {
   const why = unwritable(only, before, { after, failed });
   if (why !== "") refuse(why);
-  writePage(measured, results, pictures);
+  writePage(measured, results);
 }
 process.exit(code);

@@ -143,6 +143,7 @@ export async function runHere(words: readonly string[], input = ""): Promise<Res
   }
 }
 
+const empty = file("empty-entry.json", '{"auths":{"a.io":{}}}');
 const good = file("good.json", '{"auths":{"a.io":{"auth":"dTpw"}}}');
 const other = file(
   "other.json",
@@ -547,6 +548,7 @@ const cases: readonly (readonly [
     "",
   ],
   [`explain a.io/x --file ${good}`, 0, "a.io/x is pulled with, in this order:\n  1  a.io  u\n", ""],
+  [`explain a.io/x -f ${empty}`, 0, /\n  1  a\.io  no user name: such a pull is anonymous\n$/, ""],
   [
     `explain nginx --file ${good}`,
     0,

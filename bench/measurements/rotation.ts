@@ -7,7 +7,6 @@ import type { Bench, Measurement } from "../result/bench.ts";
 import { calm, change } from "../testbed/change.ts";
 import { bareRestart } from "../testbed/bare-restart.ts";
 import { rotateByReplacement } from "../testbed/replacement.ts";
-import { drawRollout } from "../picture/rollout-picture.ts";
 import { compare, type BenchResult } from "../result/result.ts";
 import { interleave } from "../result/rounds.ts";
 
@@ -97,7 +96,6 @@ async function ofOneByOne(bench: Bench): Promise<BenchResult> {
       return each.reduce((sum, duration) => sum + duration, 0) / each.length;
     },
   );
-  bench.picture("rollout", await drawRollout(testbed));
   const others = testbed.nodes.length - 1;
   const pairs = rounds.map(([ours, restart]) => {
     const most = ours.first / 1000 + others * (restart + probationSeconds + betweenNodes);

@@ -14,8 +14,6 @@ export interface Bench {
   simulated(nodes: number): Promise<Simulated>;
   /** Calls `make` only once for each key, even if several measurements need its result. */
   once<T>(key: string, make: () => Promise<T>): Promise<T>;
-  /** Adds a picture to docs/inside/performance, which the bench writes with the table. */
-  picture(name: string, svg: string): void;
 }
 
 export type Measurement = Readonly<{

@@ -1,23 +1,14 @@
-/**
- * docs/inside/performance.md: the bench writes its table and its pictures. Everything else is
- * written by hand.
- */
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+/** docs/inside/performance.md: the bench writes its table. Everything else is written by hand. */
+import { readFileSync, writeFileSync } from "node:fs";
 import type { BenchResult } from "./result.ts";
 import { headingOf, table, type BenchRun } from "./table.ts";
 
 const page = "docs/inside/performance.md";
 const [begin, end] = ["<!-- measured: npm run bench -- --write -->", "<!-- /measured -->"];
 
-/** Replaces the page's table and pictures with those of this run. */
-export function writePage(
-  run: BenchRun,
-  results: readonly BenchResult[],
-  pictures: ReadonlyMap<string, string>,
-): void {
+/** Replaces the page's table with that of this run. */
+export function writePage(run: BenchRun, results: readonly BenchResult[]): void {
   writeFileSync(page, withResults(readFileSync(page, "utf8"), run, results));
-  mkdirSync("docs/inside/performance", { recursive: true });
-  for (const [name, svg] of pictures) writeFileSync(`docs/inside/performance/${name}.svg`, svg);
 }
 
 /** Pure part. Replaces all rows, so that every row comes from one build. */

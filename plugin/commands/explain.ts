@@ -174,7 +174,11 @@ function supplied({ image, tries, ignored }: Explained, paint: Paint): string[] 
 }
 
 function lines({ image, tries, ignored }: Explanation, paint: Paint): string[] {
-  const tried = tries.map(({ order, registry, username }) => [String(order), registry, username]);
+  const tried = tries.map(({ order, registry, username }) => [
+    String(order),
+    registry,
+    username || "no user name: such a pull is anonymous",
+  ]);
   return linesOf({ image, tried, ignored }, paint, orderOf(tries));
 }
 

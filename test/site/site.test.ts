@@ -20,7 +20,6 @@ const types: Readonly<Record<string, string>> = {
   ".html": "text/html",
   ".js": "text/javascript",
   ".css": "text/css",
-  ".svg": "image/svg+xml",
 };
 
 const server = createServer(({ url = "" }, response) => {

@@ -17,6 +17,11 @@ for (const [code, reason] of [
     assert.equal(error.reason, reason);
   });
 
+test("puts the lines of a credential plugin's error into one", () => {
+  const { message } = unreachable("GET", "/version", new Error("Token has expired\n  log in\n"));
+  assert.equal(message, "GET /version: no answer Unreachable: Token has expired log in");
+});
+
 const secret = "/api/v1/namespaces/kube-system/secrets/global-pull-secret";
 const forbidden = 'secrets "global-pull-secret" is forbidden: ';
 const denied = (policy: string) =>

@@ -103,8 +103,9 @@ export class ApiError extends Error {
  * usable credential.
  */
 export function unreachable(method: string, path: string, error: unknown): ApiError {
-  // If the kubeconfig runs a command for its credential, that command's error can have any length.
-  const detail = problemOf(error).slice(0, 500);
+  // If the kubeconfig runs a command for its credential, that command's error can have any length,
+  // and several lines.
+  const detail = problemOf(error).trim().replaceAll(/\s+/g, " ").slice(0, 500);
   const reason = reasonOf(error);
   return new ApiError({ status: 0, reason, method, path, detail });
 }

@@ -179,10 +179,25 @@ for (const managementState of ["Managed", "Paused"] as const)
     assert.deepEqual(finalizers, [[]]);
   });
 
+test("forgets a deselected cluster that Cluster API has deleted, without reporting a loss", async () => {
+  const { fleet, written } = fleetWith(0);
+  const since = new Date(Date.now() - 600_000).toISOString();
+  const deleted = { ...object, status: { clusters: [{ name: "gone", state: "Leaving", since }] } };
+  while (written.at(-1)?.clusters?.length !== 0) {
+    await fleet.run(deleted as FleetSecret, [object]);
+    await setImmediate();
+  }
+  fleet.close();
+  assert.equal(written.at(-1)?.givenUp, undefined);
+});
+
 test("when it gives up a cluster at the deadline, reports this in an Event on the object", async () => {
   const events: CoreV1Event[] = [];
   const home = {
-    async pages() {},
+    async pages(path: string) {
+      if (path.startsWith("/apis/cluster.x-k8s.io"))
+        throw new ApiError({ status: 404, reason: "NotFound", method: "GET", path });
+    },
     get: async () => undefined,
     async apply() {},
     async patch() {},

@@ -10,11 +10,12 @@ import { writeFinalizer } from "#runtime/finalizer.ts";
 import { statusWriter, type StatusWriter } from "#runtime/status.ts";
 import { fleetManager } from "./connection.ts";
 import { FleetClusters, type Run } from "./clusters.ts";
+import { isDeleted } from "./inventory/cluster-api.ts";
 import { releasedFrom, selectedBy, type Selection } from "./inventory/inventory.ts";
 import { nextChanges, nextRemovals } from "./rules/order.ts";
 import { isGivenUp } from "./rules/cluster-state.ts";
 import { sourceContent, ownerOf, type Judged } from "./rules/content.ts";
-import { sentence } from "./rules/problems.ts";
+import { codeOf, sentence } from "./rules/problems.ts";
 import type { SourceReading } from "./source.ts";
 import { membersOf, type Members } from "./rules/members.ts";
 import {
@@ -132,7 +133,9 @@ export class Fleet {
     const going = members.leaving.map(({ name }) => name);
     const names = [...members.served, ...going];
     this.#clusters.keep(members.served, going, object.spec, mayAdopt);
-    const { remaining, givenUp } = this.#withdraw(run, members);
+    const deletedClusters = await this.#deleted(run, members);
+    const leaving = members.leaving.filter(({ name }) => !deletedClusters.has(name));
+    const { remaining, givenUp } = this.#withdraw(run, { ...members, leaving });
     // We wait until the Events are written, because the status that names these clusters is deleted
     // with the object.
     await Promise.all(givenUp.map((cluster) => this.#reportGivenUp(object, cluster)));
@@ -298,6 +301,17 @@ export class Fleet {
       else remaining.push({ ...member, reason });
     }
     return { remaining, givenUp: abandoned };
+  }
+
+  /** Leaving clusters that Cluster API has deleted. Nothing is left there, and nothing is lost. */
+  async #deleted({ owner, now }: Run, { leaving }: Members): Promise<ReadonlySet<string>> {
+    const names = new Set<string>();
+    for (const { name, due } of leaving) {
+      const reason = due ? this.#clusters.leaving(name, owner, now).reason : undefined;
+      const hasNoKubeconfig = reason?.startsWith(codeOf("noKubeconfig")) === true;
+      if (hasNoKubeconfig && (await isDeleted(this.#place.home, name))) names.add(name);
+    }
+    return names;
   }
 
   async #reportGivenUp(object: FleetSecret, { name, reason: why = "" }: GivenUp): Promise<void> {

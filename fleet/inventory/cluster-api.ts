@@ -6,6 +6,7 @@
 import { Buffer } from "node:buffer";
 import type { KubernetesObject, V1Namespace, V1Secret } from "@kubernetes/client-node";
 import type { ClusterAPISource } from "#api/fleet-secret.ts";
+import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { allClusters, secretsIn } from "#kube/client/paths.ts";
 import { readKubeconfig } from "#kube/remote.ts";
@@ -37,6 +38,23 @@ export async function clustersOf(
         clusters.push(byName ? `${namespace}:${name}` : namespace);
   });
   return clusters;
+}
+
+/**
+ * True if Cluster API has deleted the cluster: there is no object Cluster, and Cluster API removes
+ * it only after the cluster's machines. False if Cluster API is not installed.
+ */
+export async function isDeleted(home: Cluster, cluster: string): Promise<boolean> {
+  const [namespace = "", name = namespace] = cluster.split(":");
+  const names: unknown[] = [];
+  const query = { fieldSelector: `metadata.namespace=${namespace},metadata.name=${name}` };
+  try {
+    await home.pages(allClusters, query, (page) => void names.push(...page));
+    return names.length === 0;
+  } catch (error) {
+    if (error instanceof ApiError && [403, 404].includes(error.status)) return false;
+    throw error;
+  }
 }
 
 /** The access to a Cluster, from the Secret NAME-kubeconfig in its namespace. */

@@ -144,26 +144,15 @@ for (const [whose, isNew] of [
     assert.ok(Math.abs(first - second) >= 200, `${first} and ${second}`);
   });
 
-/** The kubeconfig with a comment in its certificate authority, which changes only its text. */
-function rewritten(kubeconfig: string): string {
-  const [, authority = ""] = /certificate-authority-data"?: ?"?([\w+/=]+)/.exec(kubeconfig) ?? [];
-  assert.notEqual(authority, "");
-  const text = `# rewritten\n${Buffer.from(authority, "base64").toString()}`;
-  return kubeconfig.replace(authority, Buffer.from(text).toString("base64"));
-}
-
 for (const [whose, isNew] of [
   ["in a process that has read both names", false],
   ["in a new process that has first read the removed name", true],
 ] as const)
-  test(`when one of a cluster's two names is no longer selected, keeps the cluster's Secret, ${whose}`, async (t) => {
+  test(`when one of a cluster's two names is no longer selected, places the Secret again under the other name, ${whose}`, async (t) => {
     const another = "guest-a-renamed";
     t.after(() => home.cluster.kubectl("delete", "namespace", another));
     await using proxy = await TcpProxy.before(a.cluster.server);
-    const kubeconfig = rewritten(a.kubeconfig).replace(
-      a.cluster.server,
-      `https://127.0.0.1:${proxy.port}`,
-    );
+    const kubeconfig = a.kubeconfig.replace(a.cluster.server, `https://127.0.0.1:${proxy.port}`);
     await fleet.declareGuest(home, another, kubeconfig, labelled);
     await declare();
     controller = fleet.startFleet(home);
@@ -173,14 +162,13 @@ for (const [whose, isNew] of [
     if (isNew) await controller[Symbol.asyncDispose]();
     // Through the proxy, the new process reaches guest-a-renamed three seconds later than guest-a.
     proxy.late = 3000;
-    const since = new Date().toISOString();
     await home.cluster.kubectl("label", "namespace", "guest-a", "capi-pull-secret-");
     if (isNew) controller = fleet.startFleet(home);
     const names = async () =>
       (await fleet.objectIn(home))?.status?.clusters?.map(({ name }) => name);
     await until("the name is gone", async () => (await names())?.includes("guest-a") === false);
+    await until("the Secret is there", async () => (await fleet.targetIn(a)) !== undefined);
     await untilState(home, another, "Done");
-    assert.deepEqual(writesIn(a, since), []);
     await home.cluster.kubectl("label", "namespace", another, "capi-pull-secret-");
     await until("the Secret is removed", async () => (await fleet.targetIn(a)) === undefined);
   });
@@ -353,7 +341,7 @@ test("counts clusters by state in its metrics, and names no cluster", async () =
   assert.ok(!metricLines.join("").includes("guest"));
 });
 
-test("writes status at most once in two seconds during many changes in a row", async () => {
+test("writes status at most once a second during many changes in a row", async () => {
   await declare();
   controller = fleet.startFleet(home);
   const since = new Date().toISOString();
@@ -372,8 +360,8 @@ test("writes status at most once in two seconds during many changes in a row", a
   const all = statusWrites();
   assert.ok(all.length >= 4, "there was too little to report");
   const pauses = all.slice(1).map((at, index) => at - (all[index] ?? 0));
-  // 2 s minus 1 ms, because times are cut to milliseconds.
-  assert.ok(Math.min(...pauses) >= 1999, pauses.join(", "));
+  // 1 s minus 1 ms, because times are cut to milliseconds.
+  assert.ok(Math.min(...pauses) >= 999, pauses.join(", "));
 });
 
 test("ignores a FleetSecret in a namespace that is not served, and delivers nothing", async () => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, globSync, readFileSync } from "node:fs";
+import { existsSync, globSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { load } from "js-yaml";
@@ -167,4 +167,12 @@ test("ships the ClusterProfile CRD in the version of the cluster inventory that 
   assert.ok(crd.includes(`cluster-inventory-api ${version} `), version);
   const page = readFileSync("docs/extend/clusters.md", "utf8");
   assert.ok(page.includes("kubectl apply -k manifests/crds/clusterprofiles"));
+});
+
+test("the page about the right object leads to every page of its folder, and names every kind", () => {
+  const page = readFileSync("docs/extend/README.md", "utf8");
+  for (const name of readdirSync("docs/extend"))
+    assert.ok(name === "README.md" || page.includes(`](${name}`), name);
+  for (const kind of ["GlobalPullSecret", "FleetSecret", "ClusterProfile", "SyncSecret"])
+    assert.ok(page.includes(`| ${kind}`), kind);
 });

@@ -13,25 +13,31 @@ const plugin = join(root, "dist/kubectl-pull_secret.cjs");
 
 export type Block = Readonly<{ kind: string; body: string; printed: string | undefined }>;
 
+function blocksIn(text: string): readonly Block[] {
+  const all = Array.from(text.matchAll(/^```(\w+)\n(.*?)^```/gms), ([, kind = "", body = ""]) => ({
+    kind,
+    body,
+  }));
+  return all.flatMap((block, at) => {
+    const next = all[at + 1];
+    return block.kind === "text"
+      ? []
+      : [{ ...block, printed: next?.kind === "text" ? next.body : undefined }];
+  });
+}
+
 /** Reads the page in this file of docs/. */
 export function pageOf(file: string) {
   const text = readFileSync(join(root, "docs", file), "utf8");
   return {
-    /** The fenced blocks below a heading. The `text` block after a block is its output. */
+    /** The fenced blocks of the page. The `text` block after a block is its output. */
+    blocks: (): readonly Block[] => blocksIn(text),
+    /** The fenced blocks below a heading. */
     blocksBelow: (heading: string): readonly Block[] => {
       const [, below = ""] = `\n${text}`.split(`\n${heading}\n`);
-      const part = below.split(/\n#{2,3} /)[0] ?? "";
-      const all = Array.from(
-        part.matchAll(/^```(\w+)\n(.*?)^```/gms),
-        ([, kind = "", body = ""]) => ({ kind, body }),
-      );
-      assert.ok(all.length > 0, `no block below ${heading}`);
-      return all.flatMap((block, at) => {
-        const next = all[at + 1];
-        return block.kind === "text"
-          ? []
-          : [{ ...block, printed: next?.kind === "text" ? next.body : undefined }];
-      });
+      const blocks = blocksIn(below.split(/\n#{2,3} /)[0] ?? "");
+      assert.ok(blocks.length > 0, `no block below ${heading}`);
+      return blocks;
     },
     /** The value of the YAML block whose first line is a comment with this file name. */
     yamlOf: (name: string): unknown => {
@@ -118,8 +124,6 @@ type Surroundings = Readonly<{
   /** Context → its cluster. The first context is the current one. */
   contexts: Readonly<Record<string, Cluster>>;
   env?: Readonly<Record<string, string>>;
-  /** Other programs that the page calls besides kubectl and the plugin: name → file. */
-  programs?: Readonly<Record<string, string>>;
   /**
    * Returns the output of `kubectl logs` for programs that run in no pod. If absent, the real
    * kubectl runs.
@@ -128,10 +132,7 @@ type Surroundings = Readonly<{
 }>;
 
 /** Makes a folder with all that the page expects: contexts, the manifests, the plugin. */
-export function deskAt(
-  folder: string,
-  { contexts, env = {}, programs = {}, logs }: Surroundings,
-): Desk {
+export function deskAt(folder: string, { contexts, env = {}, logs }: Surroundings): Desk {
   mkdirSync(join(folder, "bin"), { recursive: true });
   symlinkSync(join(root, "manifests"), join(folder, "manifests"));
   const entries = Object.entries(contexts).map(([name, { kubeconfig }]) => {
@@ -161,7 +162,6 @@ export function deskAt(
   const faked = logs === undefined ? "" : `[ "$3" = logs ] && exec cat ${folder}/logs\n`;
   program("kubectl", `${faked}exec ${kubectl} "$@"`);
   program("kubectl-pull_secret", `exec ${process.execPath} ${plugin} "$@"`);
-  for (const [name, file] of Object.entries(programs)) program(name, `exec ${file} "$@"`);
   const path = [join(folder, "bin"), dirname(process.execPath), process.env["PATH"]];
   const around = {
     ...directEnvironment(),
@@ -173,17 +173,28 @@ export function deskAt(
     folder,
     async run(body) {
       if (logs !== undefined) writeFileSync(join(folder, "logs"), logs());
-      const child = spawn("bash", ["--norc", "-euo", "pipefail", "-c", body], {
-        cwd: folder,
-        env: around,
-        stdio: ["ignore", "pipe", "pipe"],
-      });
-      let reported = "";
-      for (const stream of [child.stdout, child.stderr])
-        stream.setEncoding("utf8").on("data", (chunk: string) => (reported += chunk));
-      const [code] = (await once(child, "close")) as [number];
-      assert.equal(code, 0, `${body}\n${reported}`);
-      return reported;
+      return await shell(body, folder, around);
     },
   };
+}
+
+/**
+ * Runs a block of commands in a folder. `inside` is the command line that runs bash elsewhere.
+ * Returns stdout and stderr together. Fails if a command fails.
+ */
+export async function shell(
+  body: string,
+  folder: string,
+  env: Readonly<Record<string, string>>,
+  inside: (argv: readonly string[]) => readonly string[] = (argv) => argv,
+): Promise<string> {
+  const script = `cd ${folder}\n${body}`;
+  const [program = "", ...args] = inside(["bash", "--norc", "-euo", "pipefail", "-c", script]);
+  const child = spawn(program, args, { env, stdio: ["ignore", "pipe", "pipe"] });
+  let reported = "";
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding("utf8").on("data", (chunk: string) => (reported += chunk));
+  const [code] = (await once(child, "close")) as [number];
+  assert.equal(code, 0, `${body}\n${reported}`);
+  return reported;
 }

@@ -99,7 +99,7 @@ const ordinary: Platform = {
   state: "tested",
   provider: "works",
   runtime: "works with [one directory](docs/use/delivery-runtime.md)",
-  evidence: "tests run the unit, not kubeadm itself",
+  evidence: "run: tests follow the [quick start](docs/use/quick-start.md) with the real kubeadm",
 };
 
 /** The first platform that fits a node counts. */
@@ -108,10 +108,10 @@ export const platforms: readonly Platform[] = [
   {
     ...prepared,
     name: "kind",
-    state: "expected",
+    state: "tested",
     provider: "as kubeadm",
     runtime: "GPS236: containerd's configuration has version 2",
-    evidence: "tests run a node without a D-Bus daemon, not kind itself",
+    evidence: "run: tests follow the [quick start](docs/use/quick-start.md) with two nodes",
     is: ({ provider }) => provider.startsWith("kind://"),
   },
   {

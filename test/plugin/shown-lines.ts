@@ -59,8 +59,10 @@ export const notRun: Readonly<Record<string, string>> = {
     "cannot reach its registries; login.ts runs it against a real registry",
   "kubectl pull-secret check --login -f additional.json":
     "cannot reach its registries; login.ts runs it against a real registry",
-  "kubectl pull-secret add REGISTRY -u USER --password-stdin < token":
-    "has placeholders; test/e2e/quick-start.test.ts follows the page",
+  "kubectl pull-secret add localhost:30500 -u docker --password-stdin < token":
+    "needs the quick start's registry; test/kind follows the page",
+  "kubectl wait --for=condition=Stalled globalpullsecret/cluster --timeout=2m":
+    "needs the quick start's mistake; test/kind follows the page",
   ...Object.fromEntries(
     [
       "fleet join east --context admin@east",

@@ -62,6 +62,7 @@ const shardPaths: Readonly<Record<string, readonly string[]>> = {
   faults: ["test/faults/"],
   nodes: ["test/e2e/"],
   versions: ["test/versions/"],
+  kind: ["test/kind/"],
   controller: ["test/controller/"],
   clusters: ["test/fleet/", "test/clusters/", "test/sealed/"],
   units: ["test/agent/", "test/harness/", "test/story/", "test/laws/"],

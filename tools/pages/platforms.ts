@@ -44,7 +44,8 @@ function platformsSentence(): string {
       .join(", ");
   const isExpected = ({ state }: Platform) => state === "expected";
   return [
-    "Works on kubeadm. Expected to work, but not run by our tests:",
+    `Works on kubeadm and ${listOf(({ state }) => state === "tested")}.`,
+    "Expected to work, but not run by our tests:",
     `${listOf((platform) => isExpected(platform) && platform.values === undefined)};`,
     `and with one setting ${listOf((platform) => isExpected(platform) && platform.values !== undefined)}.`,
     `Not served: ${listOf(({ state }) => state === "unserved")}.`,

@@ -17,7 +17,7 @@ const suite = "bookworm";
  * The nodes do not need libatomic1 and busybox-static. But the tests' images are made from these
  * packages' files.
  */
-const packages = [
+const nodePackages = [
   "systemd",
   "systemd-sysv",
   "dbus",
@@ -43,10 +43,13 @@ const unwantedTimers = [
 ];
 
 /**
- * Returns the directory of the Debian, which has the newest packages of its mirror. The packages of
- * one date come from a snapshot that DEBIAN_MIRROR names. Takes about a minute if it must be made.
+ * Returns the directory of a Debian with these packages, in the newest version of its mirror. The
+ * packages of one date come from a snapshot that DEBIAN_MIRROR names. Takes about a minute if it
+ * must be made.
  */
-export async function makeRootFileSystem(): Promise<string> {
+export async function makeRootFileSystem(
+  packages: readonly string[] = nodePackages,
+): Promise<string> {
   const named = process.env["DEBIAN_MIRROR"] ?? "";
   const key = keyOf(suite, ...packages, ...unwanted, ...unwantedTimers, process.arch, named);
   return await once(join(cacheRoot, `debian-${key}`), async (draft) => {

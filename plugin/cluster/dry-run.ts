@@ -111,6 +111,9 @@ export async function dryRun(cluster: Cluster, image: string): Promise<DryRun> {
   return { refused, untried };
 }
 
-/** Whether the caller has no right. An error about a Secret never has a detail (ApiError). */
+/**
+ * Whether the caller has no right. An error about a Secret never has a detail (ApiError), so it can
+ * also be a quota.
+ */
 const lacksRight = ({ status, isDenial, detail = "cannot patch resource" }: ApiError): boolean =>
   status === 403 && !isDenial && /cannot \w+ resource/.test(detail);

@@ -166,7 +166,7 @@ test("shows in one line what refuses an installation, and what it cannot try", a
   assert.equal(code, 1);
   const line = `refuses the Pod of an installation (dry run): ${reasons["pods"]}\n`;
   assert.ok(out.includes(line), out);
-  assert.match(out, /\nno dry run of DaemonSet: your account may not create it\n/);
+  assert.match(out, /\nno dry run of DaemonSet: your account may not create it, /);
   assert.deepEqual(
     fake.writes.map(({ body }) => (body as { kind: string }).kind),
     ["Secret", "ServiceAccount"],

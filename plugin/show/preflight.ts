@@ -216,7 +216,11 @@ function dryRunLines({ refused, untried }: DryRun, paint: Paint): string[] {
     paint.bad(`the API server refuses the ${kind} of an installation (dry run): ${reason}`),
   );
   if (untried.length > 0)
-    lines.push(paint.doubt(`no dry run of ${untried.join(", ")}: your account may not create it`));
+    lines.push(
+      paint.doubt(
+        `no dry run of ${untried.join(", ")}: your account may not create it, or a quota is used up`,
+      ),
+    );
   if (lines.length > 0) return lines;
   return [paint.good("the API server accepts what an installation creates (dry run)")];
 }

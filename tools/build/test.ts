@@ -79,6 +79,9 @@ function refuse(problem: string): never {
 const drawn = tier === "all" ? Date.now() % 1_000_000 : committedSeed;
 const seed = Number(process.env["SEED"] || drawn);
 if (!Number.isSafeInteger(seed)) refuse(`SEED=${process.env["SEED"]}: give a whole number`);
+const kubernetes = process.env["KUBERNETES"] || undefined;
+if (kubernetes !== undefined && !Object.hasOwn(releases, kubernetes))
+  refuse(`KUBERNETES=${kubernetes}: choose one of ${Object.keys(releases).join(", ")}`);
 if (!(Number(patience) > 0)) refuse(`PATIENCE=${patience}: give a number above 0`);
 
 /** The files of a shard of `test:all`, or of another command. */
@@ -116,7 +119,7 @@ let isCut = false;
  * Runs the files with Node's test runner, on this minor version of Kubernetes if one is given; true
  * if all went well.
  */
-async function run(name: string, files: readonly string[], kubernetes = ""): Promise<boolean> {
+async function run(name: string, files: readonly string[], minor = ""): Promise<boolean> {
   const described: Run = {
     tier,
     files,
@@ -143,7 +146,7 @@ async function run(name: string, files: readonly string[], kubernetes = ""): Pro
   const env = {
     ...Object.fromEntries(Object.entries(process.env).filter(([variable]) => isKept(variable))),
     ...(tier === "all" ? { EVERY_POINT: "1" } : {}),
-    ...(kubernetes !== "" && { KUBERNETES: kubernetes }),
+    ...(minor !== "" && { KUBERNETES: minor }),
     SEED: String(seed),
     PATIENCE: patience,
     // The time zone farthest from UTC, so that a test that depends on the machine's time zone fails
@@ -198,8 +201,7 @@ const runGroup = async (...group: Parameters<typeof run>): Promise<void> => {
 };
 // One shard after the other, because a shard uses the whole machine.
 for (const [name, files] of groups) {
-  const { KUBERNETES: only } = environment;
-  if (name !== "versions" || only) await runGroup(name, files);
+  if (name !== "versions" || kubernetes !== undefined) await runGroup(name, files);
   else for (const minor of Object.keys(releases)) await runGroup(`${name}-${minor}`, files, minor);
 }
 if (isCut) process.stdout.write("FAILED: a signal cut the run off\n");

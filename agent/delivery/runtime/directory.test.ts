@@ -16,7 +16,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
-import { watching } from "#test/agent/effects.ts";
+import { type Effect, watching } from "#test/agent/effects.ts";
 import { sandboxMount } from "#test/faults/runtime.ts";
 import { temporary } from "#test/temporary.ts";
 import { contentWith, entry } from "#agent/facts/facts.fixture.ts";
@@ -284,6 +284,29 @@ test("leaves no empty directory and nothing staged, wherever it is killed", asyn
   assert.deepEqual(readdirSync(root), []);
 });
 
+test("removes its files although nothing can be created or renamed", async (t) => {
+  const { place, read } = node(t);
+  const root = place.hostsDirectory;
+  await writeHosts(root, changesFor(placedAt(content, read(), none), read(), true, false));
+  const refuse = ({ call }: Effect) => {
+    if (["mkdirSync", "openSync", "renameSync"].includes(call)) throw new Error("ENOSPC");
+  };
+  const changes = changesFor(contentWith(8), read(), true, true);
+  await watching(refuse, () => writeHosts(root, changes));
+  assert.deepEqual(readdirSync(root), []);
+});
+
+test("keeps a file that another program adds to its directory during a removal", async (t) => {
+  const { place, read } = node(t);
+  const root = place.hostsDirectory;
+  await writeHosts(root, changesFor(placedAt(content, read(), none), read(), true, false));
+  const add = ({ call, from }: Effect) => {
+    if (call === "renameSync" && from === join(root, "a.io")) writeFileSync(`${from}/ca.crt`, "");
+  };
+  await watching(add, () => writeHosts(root, changesFor(contentWith(8), read(), true, true)));
+  assert.deepEqual(readdirSync(root, { recursive: true }), ["a.io", "a.io/ca.crt"]);
+});
+
 test("after a file that cannot be replaced, goes on with the others, and reports it", async (t) => {
   const { place, read } = node(t);
   const changes = changesFor(placedAt(content, read(), none), read(), true, false);
@@ -295,7 +318,7 @@ test("after a file that cannot be replaced, goes on with the others, and reports
 test("creates no directory for a file that it cannot stage", async (t) => {
   const { place, read } = node(t);
   const changes = changesFor(placedAt(content, read(), none), read(), true, false);
-  const staged = join(place.hostsDirectory, ".global-pull-secret/a.io/hosts.toml");
+  const staged = join(place.hostsDirectory, ".global-pull-secret/hosts.toml");
   mkdirSync(join(staged, "x"), { recursive: true });
   await assert.rejects(writeHosts(place.hostsDirectory, changes));
   assert.ok(!existsSync(join(place.hostsDirectory, "a.io")));

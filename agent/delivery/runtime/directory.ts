@@ -1,5 +1,5 @@
 /** containerd's configuration and its directory of hosts.toml files, on the node. */
-import { existsSync, lstatSync, mkdirSync, readdirSync } from "node:fs";
+import { chmodSync, existsSync, lstatSync, readdirSync, renameSync, rmdirSync } from "node:fs";
 import { join, relative } from "node:path";
 import { hostsDirectory } from "#pullsecret/containerd/config.ts";
 import { hasMark } from "#pullsecret/containerd/hosts.ts";
@@ -140,11 +140,10 @@ function whyUnused(
  * throws the first error at the end.
  */
 export async function writeHosts(root: string, changes: readonly HostsChange[]): Promise<void> {
-  const staging = join(root, stagingName);
   const errors: unknown[] = [];
   for (const change of changes)
     try {
-      await writeOne(root, staging, change);
+      await writeOne(root, change);
     } catch (error) {
       errors.push(error);
     }
@@ -155,10 +154,8 @@ export async function writeHosts(root: string, changes: readonly HostsChange[]):
 /** Removes what a killed agent has staged, because it contains credentials. */
 export function clearStaging(root: string): void {
   const staging = join(root, stagingName);
-  const isThere = lstatSync(staging, { throwIfNoEntry: false })?.isDirectory() === true;
-  const names = isThere ? readdirSync(staging, { recursive: true, encoding: "utf8" }) : [];
-  // The files in a directory come after it.
-  for (const name of names.toReversed()) discard(join(staging, name));
+  const names = ignoring("ENOENT", () => ignoring("ENOTDIR", () => readdirSync(staging))) ?? [];
+  for (const name of names) if (name.startsWith(hostsName)) discard(join(staging, name));
   discard(staging);
 }
 
@@ -168,25 +165,38 @@ export function clearStaging(root: string): void {
  */
 async function writeOne(
   root: string,
-  staging: string,
   { directory, file, expected, isOurDirectory }: HostsChange,
 ): Promise<void> {
   const path = join(root, directory);
   const target = join(path, hostsName);
-  const aside = join(staging, directory);
-  makeDirectory(staging);
+  const staging = join(root, stagingName);
   if ("bytes" in file) {
-    ignoring("EEXIST", () => mkdirSync(aside, { mode: 0o755 }));
-    await stage(join(aside, hostsName), file.bytes, file.mode);
+    makeDirectory(staging);
+    await stage(join(staging, hostsName), file.bytes, file.mode);
     expect(target, expected);
-    if (existsSync(path)) moveFile(join(aside, hostsName), target);
-    else moveFile(aside, path);
+    if (existsSync(path)) moveFile(join(staging, hostsName), target);
+    else {
+      chmodSync(staging, 0o755);
+      moveFile(staging, path);
+    }
   } else {
     expect(target, expected);
-    const isOnlyOurs = isOurDirectory && readdirSync(path).length === 1;
-    if (isOnlyOurs) moveFile(path, aside);
-    else unlinkIfThere(target);
+    const place = isOurDirectory && isRenamed(path, staging) ? staging : path;
+    unlinkIfThere(join(place, hostsName));
+    if (isOurDirectory) ignoring("ENOTEMPTY", () => rmdirSync(place));
+    // Another program has added a file.
+    if (place === staging && existsSync(staging)) moveFile(staging, path);
   }
   if (existsSync(path)) await sync(path);
   await sync(root);
+}
+
+/** A removal goes on without the rename, which a full disk or a mount can refuse. */
+function isRenamed(from: string, to: string): boolean {
+  try {
+    renameSync(from, to);
+    return true;
+  } catch {
+    return false;
+  }
 }

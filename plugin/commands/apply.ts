@@ -45,7 +45,7 @@ export const replacementFlags = {
 export const apply = command(
   {
     group: "change",
-    what: "replace the credentials by those of a file, and wait until the nodes have them",
+    what: "replace the credentials with those of a file, and wait until the nodes have them",
     example: "-f pull-secret.json",
     more:
       "The file is a pull secret, or the manifest of the source's Secret, of which only the document\n" +

@@ -19,9 +19,10 @@ export function statusLines(object: GlobalPullSecret, screen: Screen): string[] 
     ...revisionLines(object, screen),
     ...deliveryLines(object),
     ...nodeLines(object, screen),
-    ...sourceLines(object),
-    ...registryLines(object, screen),
     ...failureLines(object, screen),
+    ...sourceLines(object),
+    // Last, because there can be 200 of them.
+    ...registryLines(object, screen),
   ];
 }
 

@@ -60,7 +60,7 @@ kubectl get prometheus -A -o jsonpath='{range .items[*]}{.metadata.name}{" "}{.s
 
 Set such a label with \`--set monitoring.labels.release=prometheus\`.
 
-To **check** that Prometheus has both objects, run these commands. Replace \`monitoring\` by the namespace of your Prometheus. After about a minute each command must print a line. If not, a label or a namespace is not selected. The selectors of namespaces are \`podMonitorNamespaceSelector\` and \`ruleNamespaceSelector\`.
+To **check** that Prometheus has both objects, run these commands. Replace \`monitoring\` with the namespace of your Prometheus. After about a minute each command must print a line. If not, a label or a namespace is not selected. The selectors of namespaces are \`podMonitorNamespaceSelector\` and \`ruleNamespaceSelector\`.
 
 \`\`\`sh
 PROMETHEUS=/api/v1/namespaces/monitoring/services/prometheus-operated:9090/proxy/api/v1

@@ -81,7 +81,8 @@ const k3sLike = {
   ...carriesMore,
   provider: "GPS235",
   todo: "`--restart-control-plane Always` restarts them",
-  evidence: "tests with a scripted systemd",
+  evidence:
+    "tests run a unit of the same shape, a kubelet with its containerd, but not these products",
 } as const satisfies Partial<Platform>;
 
 const superType = {

@@ -85,6 +85,8 @@ const k3sLike = {
     "tests run a unit of the same shape, a kubelet with its containerd, but not these products",
 } as const satisfies Partial<Platform>;
 
+const k0sFolder: Values = { flags: { kubeletDirectory: "/var/lib/k0s/kubelet" } };
+
 const superType = {
   ...systemd,
   state: "expected",
@@ -92,6 +94,10 @@ const superType = {
   values: { flags: { selinuxType: "super_t" } },
   evidence: "read in source",
 } as const satisfies Partial<Platform>;
+
+/** Nodes of MicroShift also have labels of OpenShift. */
+const isMicroShift = (labels: Facts["labels"]): boolean =>
+  labels["node.kubernetes.io/instance-type"] === "rhde";
 
 /** A node for which no other row fits. */
 const ordinary: Platform = {
@@ -103,7 +109,7 @@ const ordinary: Platform = {
   evidence: "run: tests follow the [quick start](docs/use/quick-start.md) with the real kubeadm",
 };
 
-/** The first platform that fits a node counts. */
+/** If several platforms fit a node, one that is not served counts, and otherwise the first. */
 export const platforms: readonly Platform[] = [
   ordinary,
   {
@@ -128,7 +134,14 @@ export const platforms: readonly Platform[] = [
   {
     ...noSystemd,
     name: "Rancher Desktop and other nodes with Alpine",
-    is: ({ image }) => /^(?:Alpine|Rancher Desktop)/.test(image),
+    is: ({ image, version }) =>
+      /^(?:Alpine|Rancher Desktop)/.test(image) && !version.includes("+k0s"),
+  },
+  {
+    ...noSystemd,
+    name: "k0s on Alpine",
+    values: { ...reread, ...k0sFolder },
+    is: ({ version, image }) => version.includes("+k0s") && image.startsWith("Alpine"),
   },
   {
     ...k3sLike,
@@ -146,7 +159,7 @@ export const platforms: readonly Platform[] = [
     ...carriesMore,
     name: "k0s",
     units: ["k0scontroller.service", "k0sworker.service"],
-    values: { flags: { kubeletDirectory: "/var/lib/k0s/kubelet" } },
+    values: k0sFolder,
     evidence: "read in source",
     is: ({ version }) => version.includes("+k0s"),
   },
@@ -226,7 +239,7 @@ export const platforms: readonly Platform[] = [
     note: "GPS229: its kubelet is part of `microshift.service`",
     runtime: "GPS236: CRI-O",
     evidence: "read in source",
-    is: ({ labels }) => labels["node.kubernetes.io/instance-type"] === "rhde",
+    is: ({ labels }) => isMicroShift(labels),
   },
   {
     ...unserved,
@@ -235,7 +248,8 @@ export const platforms: readonly Platform[] = [
     todo: "use its own global pull secret",
     evidence: "tests with a fake of its API",
     is: ({ labels, image }) =>
-      "node.openshift.io/os_id" in labels || /CoreOS.*(OpenShift|4\d\d\.)/.test(image),
+      !isMicroShift(labels) &&
+      ("node.openshift.io/os_id" in labels || /CoreOS.*(OpenShift|4\d\d\.)/.test(image)),
   },
   {
     ...prepared,
@@ -256,7 +270,12 @@ export const platforms: readonly Platform[] = [
   },
 ];
 
-export function platformOf({ metadata, spec, status }: V1Node): Platform {
+/** Every platform that fits the node. The first one counts. */
+export function platformsOf({
+  metadata,
+  spec,
+  status,
+}: V1Node): readonly [Platform, ...Platform[]] {
   const { kubeletVersion = "", osImage = "", operatingSystem = "linux" } = status?.nodeInfo ?? {};
   const facts = {
     name: metadata?.name ?? "",
@@ -266,7 +285,11 @@ export function platformOf({ metadata, spec, status }: V1Node): Platform {
     os: operatingSystem,
     provider: spec?.providerID ?? "",
   };
-  return platforms.find(({ is }) => is?.(facts) === true) ?? ordinary;
+  const fitting = platforms.filter(({ is }) => is?.(facts) === true);
+  const unservedFirst = (a: Platform, b: Platform) =>
+    Number(b.state === "unserved") - Number(a.state === "unserved");
+  const [first = ordinary, ...others] = fitting.toSorted(unservedFirst);
+  return [first, ...others];
 }
 
 /** What an installer sets for a platform, in Markdown. Undefined: nothing. */

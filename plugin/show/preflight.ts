@@ -8,7 +8,7 @@ import type { DeliveryMode } from "#contract/names.ts";
 import type { DryRun } from "../cluster/dry-run.ts";
 import { span, table } from "../terminal/output.ts";
 import { stepSeconds, stepsFor } from "./expected.ts";
-import { platformOf, settingOf, type Platform, type Values } from "./platforms.ts";
+import { platformsOf, settingOf, type Platform, type Values } from "./platforms.ts";
 import type { Paint } from "../terminal/paint.ts";
 
 type Kind = Readonly<{
@@ -68,7 +68,7 @@ function hasHosts({ status }: V1Node): boolean {
 }
 
 export function kindOf(node: V1Node): Kind {
-  const platform = platformOf(node);
+  const [platform] = platformsOf(node);
   const { name, units, modes, restarts, note, provider, evidence, values } = platform;
   const old = oldPartsOf(node);
   const isOld = platform.state === "tested" && old.length > 0;

@@ -47,7 +47,7 @@ function platformsSentence(): string {
     `Works on kubeadm and ${listOf(({ state }) => state === "tested")}.`,
     "Expected to work, but not run by our tests:",
     `${listOf((platform) => isExpected(platform) && platform.values === undefined)};`,
-    `and with one setting ${listOf((platform) => isExpected(platform) && platform.values !== undefined)}.`,
+    `and with settings ${listOf((platform) => isExpected(platform) && platform.values !== undefined)}.`,
     `Not served: ${listOf(({ state }) => state === "unserved")}.`,
     "`kubectl pull-secret preflight` judges the nodes of your cluster by the same table, which is in",
     "[SUPPORT.md](SUPPORT.md) with our evidence.",

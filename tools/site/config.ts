@@ -56,8 +56,10 @@ function adapt(tokens: readonly Token[], folder: string): void {
   }
 }
 
+const { version } = JSON.parse(read("package.json")) as { version: string };
+
 const config: UserConfig = {
-  title: "Global Pull Secret",
+  title: `Global Pull Secret ${version}`,
   // Without an icon, browsers request one from the host's root.
   head: [["link", { rel: "icon", href: "data:," }]],
   srcDir: root,

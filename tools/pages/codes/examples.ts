@@ -104,4 +104,12 @@ export const keyPaths: Readonly<Record<string, string>> = {
   GPS111: "auths",
   GPS112: 'auths["quay.io"].Auth',
   GPS121: 'auths[""]',
+  GPS129: "document",
+  GPS130: "document",
+  GPS132: "auths",
+  GPS133: "line 1, column 1",
+  GPS134: "document",
+  GPS135: "line 1, column 1",
+  GPS174: "auths",
+  GPS180: "metadata",
 };

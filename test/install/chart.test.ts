@@ -602,6 +602,7 @@ const volume = '[{"name":"ca","mountPath":"/ca"}]';
 const contradictions: readonly (readonly [sets: string, message: RegExp])[] = [
   ["policy.delivery.mode=CredentialProvider", /policy\.delivery\.mode is .* flags\.deliveryModes/],
   ["policy.delivery.mode=Restart flags.deliveryModes={Reread}", /allows Reread only/],
+  ["flags.deliveryModes[0]=Restart\\,Runtime", /allows Runtime, .*flags\.containerdDirectory=/],
   [
     "policy.rollout.maxUnavailable=30% flags.maxUnavailableLimit=25%",
     /maxUnavailable is 30%, but flags\.maxUnavailableLimit is 25%/,
@@ -651,6 +652,7 @@ test("accepts values without contradictions", async () => {
     "policy.rollout.maxUnavailable=25% flags.maxUnavailableLimit=25%",
     "policy.rollout.maxUnavailable=100%",
     "policy.delivery.mode=CredentialProvider flags.deliveryModes[0]=Restart\\,CredentialProvider",
+    "flags.deliveryModes={Runtime} flags.containerdDirectory=/etc/containerd",
   ])
     assert.ok((await charted(...flagsOf(sets))).length > 0);
 });

@@ -1,6 +1,7 @@
 /** Serves one FleetSecret. Each run brings its clusters closer to the spec. */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import type { FleetSecret, FleetSecretStatus } from "#api/fleet-secret.ts";
+import { fleetFinalizer } from "#contract/names.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { sooner, type Again } from "#runtime/loop.ts";
@@ -44,9 +45,6 @@ export type FleetPlace = Readonly<{
 
 type Inventory = Readonly<{ at: readonly unknown[]; selection: Selection }>;
 const nothing: Selection = { names: [], canaries: new Set() };
-
-/** Keeps a deleted object until we have removed the Secret from its clusters. */
-const finalizer = "globalpullsecret.io/fleet";
 
 /** Seconds until the next run while a change is under way. */
 const soonSeconds = 5;
@@ -103,7 +101,8 @@ export class Fleet {
   async run(stored: FleetSecret, all: readonly FleetSecret[]): Promise<Again | undefined> {
     const { home } = this.#place;
     const deleted = stored.metadata.deletionTimestamp !== undefined;
-    if (!deleted) await writeFinalizer(home, resourceOf(stored.metadata), stored, finalizer, true);
+    if (!deleted)
+      await writeFinalizer(home, resourceOf(stored.metadata), stored, fleetFinalizer, true);
     this.#recorded = new Set(stored.status?.clusters?.map(({ name }) => name));
     // The stored status can be older than the last one that we wrote, and the clusters' times count
     // from their first mention.
@@ -140,7 +139,7 @@ export class Fleet {
     // with the object.
     await Promise.all(givenUp.map((cluster) => this.#reportGivenUp(object, cluster)));
     if (deleted && remaining.length === 0) {
-      await writeFinalizer(home, resourceOf(object.metadata), object, finalizer, false);
+      await writeFinalizer(home, resourceOf(object.metadata), object, fleetFinalizer, false);
       return undefined;
     }
     return sooner(

@@ -8,6 +8,7 @@ import { apply as fleetApply } from "./commands/fleet/apply.ts";
 import { deleteManifests } from "./commands/fleet/delete.ts";
 import { join } from "./commands/fleet/join.ts";
 import { list } from "./commands/fleet/list.ts";
+import { release } from "./commands/fleet/release.ts";
 import { remove as removeCluster } from "./commands/fleet/remove.ts";
 import { completion } from "./commands/completion.ts";
 import { rbac } from "./commands/fleet/rbac.ts";
@@ -52,6 +53,7 @@ export const commands: Readonly<Record<string, Command>> = {
   "fleet delete": deleteManifests,
   "fleet rbac": rbac,
   "fleet tenant": tenant,
+  "fleet release": release,
   seal,
   merge,
   completion,

@@ -8,8 +8,6 @@ import { originAnnotationNames } from "./rules/origin.ts";
 
 const group = `/apis/${apiVersion}`;
 
-/** The collection of SyncSecrets in every namespace. */
-export const allSyncSecrets = `${group}/syncsecrets`;
 export const syncSecretsIn = (namespace: string): string =>
   `${group}/namespaces/${namespace}/syncsecrets`;
 

@@ -4,7 +4,8 @@ import { test } from "node:test";
 import type { SyncSecret } from "#api/sync-secret.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { managementSide, tenantSide } from "./side.ts";
-import { allSyncSecrets, syncSecretsIn } from "./objects.ts";
+import { allSyncSecrets } from "#kube/client/paths.ts";
+import { syncSecretsIn } from "./objects.ts";
 import type { LiveCopy } from "#kube/apply/copy.ts";
 
 const cluster = {} as unknown as Cluster;

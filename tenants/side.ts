@@ -3,15 +3,16 @@ import type { V1Namespace, V1ObjectMeta, V1Secret } from "@kubernetes/client-nod
 import type { SyncSecret, SyncSecretReference } from "#api/sync-secret.ts";
 import { writeFailure, type Declared, type LiveCopy } from "#kube/apply/copy.ts";
 import { ApiError } from "#kube/client/api-error.ts";
+import { tenantFinalizer } from "#contract/names.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { secretsIn } from "#kube/client/paths.ts";
+import { allSyncSecrets, secretsIn } from "#kube/client/paths.ts";
 import { conditionOf } from "#kube/conditions.ts";
 import type { Excess } from "#kube/watch/others.ts";
 import type { Held, SyncContent } from "./rules/content.ts";
 import { sentence } from "./rules/problems.ts";
 import type { Found } from "./rules/status.ts";
 import { isSecretOf, secretOf, copyOf, isCopy } from "./rules/copies.ts";
-import { syncSecretsIn, allSyncSecrets } from "./objects.ts";
+import { syncSecretsIn } from "./objects.ts";
 import { isOfCluster } from "./rules/origin.ts";
 
 export type Side = Readonly<{
@@ -156,7 +157,7 @@ export function tenantSide(options: Options): Side {
     to: management,
     results: syncSecretsIn(namespace),
     noun: "copy",
-    finalizer: "globalpullsecret.io/sync-tenant",
+    finalizer: tenantFinalizer,
     // The API server deletes the Secret of a copy first, and then the copy.
     propagation: "Foreground",
     /**

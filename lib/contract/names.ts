@@ -126,6 +126,12 @@ export type Intent = "apply" | "release";
  */
 export type RevisionContent = Readonly<{ document: string; sources: string; intent: Intent }>;
 
+/** Keeps a deleted FleetSecret until its Secrets are removed from the clusters. */
+export const fleetFinalizer = "globalpullsecret.io/fleet";
+
+/** Keeps a deleted SyncSecret until its copy is gone. */
+export const tenantFinalizer = "globalpullsecret.io/sync-tenant";
+
 /**
  * Annotation on each object that a FleetSecret has placed in a cluster: `ID/NAMESPACE/NAME`. ID is
  * the management cluster's id. NAMESPACE and NAME are those of the FleetSecret.

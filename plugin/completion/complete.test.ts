@@ -26,7 +26,7 @@ const cases: readonly (readonly [line: string, words: string[], files?: true])[]
   ["--context east wait --con", []],
   [
     "--context=me fleet ",
-    ["status", "list", "join", "remove", "apply", "delete", "rbac", "tenant"],
+    ["status", "list", "join", "remove", "apply", "delete", "rbac", "tenant", "release"],
   ],
   ["wait --ti", ["--timeout"]],
   ["wait --timeout 5m --ti", []],
@@ -39,7 +39,7 @@ const cases: readonly (readonly [line: string, words: string[], files?: true])[]
   ["completion bash ", []],
   ["fleet rbac --t", ["--target"]],
   ["fle", ["fleet"]],
-  ["fleet ", ["status", "list", "join", "remove", "apply", "delete", "rbac", "tenant"]],
+  ["fleet ", ["status", "list", "join", "remove", "apply", "delete", "rbac", "tenant", "release"]],
   ["fleet nothing-such --k", []],
   ["help fleet j", ["join"]],
   ["help fleet join ", []],

@@ -481,15 +481,27 @@ for (const [role, namespace, name] of [
   ["SyncManagement", "kube-system", "sync-management"],
   ["SyncTenant", "kube-system", "sync-tenant"],
 ] as const)
-  test(`role ${role}: deletes the program's Lease on uninstall, and has hook Jobs only in role Cluster`, async () => {
+  test(`role ${role}: deletes the program's Lease on uninstall, and lets its objects be deleted`, async () => {
     const objects = await charted(...inRole(role));
     const leases = objects.filter(({ kind }) => kind === "Lease");
     assert.deepEqual(
       leases.map((lease) => [lease.metadata.namespace, lease.metadata.name, isHook(lease)]),
       [[namespace, `global-pull-secret-${name}`, true]],
     );
-    const jobs = objects.filter(({ kind }) => kind === "Job");
-    assert.equal(jobs.length, role === "Cluster" ? 2 : 0);
+    const jobs = objects.filter(({ kind }) => kind === "Job").map((job) => job.metadata.name);
+    const released = { Fleet: "fleetsecrets", SyncTenant: "syncsecrets" }[role as string];
+    if (role === "Cluster") assert.equal(jobs.length, 2);
+    else assert.deepEqual(jobs, released ? [`global-pull-secret-release-${released}`] : []);
+    if (released === undefined) return;
+    const account = objects.find(
+      ({ kind, metadata }) => kind === "ClusterRole" && metadata.name === jobs[0],
+    );
+    assert.partialDeepStrictEqual(account, {
+      metadata: { annotations: { "helm.sh/hook": "post-delete" } },
+      rules: [{ resources: [released], verbs: ["get", "list", "patch"] }],
+    });
+    const words = await hookCommand(`release-${released}`, ...inRole(role));
+    assert.deepEqual(words, ["fleet", "release", released, "--yes"]);
   });
 
 test("omits the PodDisruptionBudget for a single controller, because it would block drains", async () => {

@@ -58,6 +58,9 @@ export const secretsIn = (where: string): string => collection("api/v1", "secret
 export const fleetSecretsIn = (where: string): string =>
   collection("apis/globalpullsecret.io/v1alpha1", "fleetsecrets", where);
 
+/** The collection of SyncSecrets in every namespace. */
+export const allSyncSecrets = "/apis/globalpullsecret.io/v1alpha1/syncsecrets";
+
 export const allFleetSecrets = "/apis/globalpullsecret.io/v1alpha1/fleetsecrets";
 
 /** Cluster API's Clusters of every namespace. */

@@ -127,8 +127,8 @@ securityContext:
 {{/*
 A hook: a Job that runs a command of the plugin, and the Job's account. Each Job has a separate
 account, because Argo CD 3.3.0 does not create an account that two hooks share a second time. Takes a
-dict: root, name, when, seconds (for the Job), verbs (on GlobalPullSecret), command (words), and
-lease: whether the Job reads the controller's Lease. Each Job runs once. Its time to live is for
+dict: root, name, when, seconds (for the Job), verbs (on GlobalPullSecret or on all of resource),
+command (words), and lease: whether the Job reads the program's Lease. Each Job runs once. Its time to live is for
 tools that do not delete hooks.
 */}}
 {{- define "global-pull-secret.hook" -}}
@@ -154,8 +154,10 @@ metadata:
   annotations: {{ toJson $first }}
 rules:
   - apiGroups: [globalpullsecret.io]
-    resources: [globalpullsecrets]
+    resources: [{{ .resource | default "globalpullsecrets" }}]
+    {{- if not .resource }}
     resourceNames: [cluster]
+    {{- end }}
     verbs: {{ toJson .verbs }}
   {{- if .lease }}
   # To check whether this release has installed the controller, and whether it runs.

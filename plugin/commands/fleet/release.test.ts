@@ -1,0 +1,62 @@
+/** Checks how objects are released after their program was uninstalled. The API server is a fake. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { call, FakeCluster } from "#plugin/fake.fixture.ts";
+import { leaseIn } from "#kube/client/paths.ts";
+
+const collection = "/apis/globalpullsecret.io/v1alpha1/syncsecrets";
+const ours = "globalpullsecret.io/sync-tenant";
+
+/** Two SyncSecrets, one of them with our finalizer and another one. */
+function clusterWith(lease?: object) {
+  const cluster = new FakeCluster();
+  for (const [name, finalizers] of Object.entries({ held: [ours, "example.com/x"], free: [] })) {
+    const metadata = { name, namespace: "shop", uid: "u", resourceVersion: "1", finalizers };
+    cluster.objects.set(`${collection}/${name}`, { metadata });
+  }
+  if (lease !== undefined)
+    cluster.objects.set(leaseIn("kube-system", "global-pull-secret-sync-tenant"), { spec: lease });
+  return cluster;
+}
+
+const now = () => new Date().toISOString();
+const ended: readonly (readonly [what: string, lease: object | undefined])[] = [
+  ["never ran", undefined],
+  ["ended", { holderIdentity: "", renewTime: now(), leaseDurationSeconds: 15 }],
+  ["was killed", { holderIdentity: "a", renewTime: "2026-01-01T00:00:00Z" }],
+];
+for (const [what, lease] of ended)
+  test(`if the program ${what}, removes our finalizer, and no other one`, async () => {
+    const cluster = clusterWith(lease);
+    const { code, out } = await call(["fleet release", "syncsecrets", "--yes"], { cluster });
+    assert.deepEqual([code, out], [0, "1 syncsecrets released\n"]);
+    const [write, ...others] = cluster.writes;
+    assert.deepEqual(others, []);
+    assert.equal(
+      write?.path,
+      collection.replace("/syncsecrets", "/namespaces/shop/syncsecrets/held"),
+    );
+    assert.deepEqual(write?.body, {
+      metadata: { uid: "u", resourceVersion: "1", finalizers: ["example.com/x"] },
+    });
+  });
+
+test("refuses while the program runs, because it would add the finalizer again", async () => {
+  let renewals = 0;
+  const cluster = clusterWith({
+    holderIdentity: "a",
+    get renewTime() {
+      renewals += 1;
+      return new Date(renewals * 1000).toISOString();
+    },
+  });
+  const { code, err } = await call(["fleet release", "syncsecrets", "--yes"], { cluster });
+  assert.equal(code, 1);
+  assert.match(err, /^lease\/global-pull-secret-sync-tenant: its program runs/);
+  assert.deepEqual(cluster.writes, []);
+});
+
+test("refuses another kind", async () => {
+  const { code } = await call(["fleet release", "secrets", "--yes"], { cluster: clusterWith() });
+  assert.equal(code, 2);
+});

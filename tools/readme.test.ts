@@ -4,7 +4,6 @@
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { createHash } from "node:crypto";
 import { cpSync, existsSync, readFileSync, symlinkSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { test, type TestContext } from "node:test";
@@ -44,10 +43,6 @@ const escaped = (text: string): string => text.replaceAll(".", "\\.");
 /** A copy of the files that npm run build reads, with a link to this checkout's packages. */
 function copyOfCheckout(t: TestContext): string {
   const copy = temporary(t);
-  const lock = createHash("sha256").update(readFileSync("package-lock.json")).digest("hex");
-  // With outdated packages, npm run build would install packages through the link into this
-  // checkout.
-  assert.equal(readFileSync("node_modules/.installed-from", "utf8"), lock, "run it by npm test");
   const excluded = /^(?:node_modules|dist|results|\.git|test|bench)$/;
   cpSync(".", copy, { recursive: true, filter: (path) => !excluded.test(path) });
   symlinkSync(resolve("node_modules"), join(copy, "node_modules"));

@@ -7,13 +7,11 @@
 // FILE.ts` would not work, because the shell remembers where it first found `node`, and would use
 // the machine's older Node again.
 import { spawn, spawnSync } from "node:child_process";
-import { createHash } from "node:crypto";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
-const stamp = join(root, "node_modules", ".installed-from");
 const pinned = `node_modules/node-${process.platform}-${process.arch}`;
 
 function fail(message) {
@@ -25,9 +23,10 @@ const { node: version } = process.versions;
 const major = Number(version.split(".")[0]);
 if (major < 20) fail(`Node ${version} is too old. Install Node 20 or newer.`);
 
-const lock = readFileSync(join(root, "package-lock.json"));
+const packagesIn = (file) => JSON.parse(readFileSync(join(root, file), "utf8")).packages;
+const locked = packagesIn("package-lock.json");
 // Checks the machine's Node before the installation, which takes a minute.
-if (!(pinned in JSON.parse(lock).packages)) own();
+if (!(pinned in locked)) own();
 
 /**
  * The machine's Node, used if npm has no pinned Node for the machine, or if the pinned Node does
@@ -38,9 +37,21 @@ function own(reason = `npm has no newer one for ${process.platform} on ${process
   return fail(`Node ${version} is too old, and ${reason}. Install Node 24 or newer.`);
 }
 
-const wanted = createHash("sha256").update(lock).digest("hex");
-const installed = existsSync(stamp) ? readFileSync(stamp, "utf8") : "";
-if (installed !== wanted) {
+/**
+ * Whether all locked packages are installed, by the record that npm writes at the end. Packages for
+ * other platforms are optional, and missing in the record.
+ */
+function isInstalled() {
+  const record = "node_modules/.package-lock.json";
+  if (!existsSync(join(root, record))) return false;
+  const { "": _, ...packages } = locked;
+  const installed = packagesIn(record);
+  return Object.entries(packages).every(([path, { integrity, optional }]) =>
+    path in installed ? installed[path].integrity === integrity : optional && path !== pinned,
+  );
+}
+
+if (!isInstalled()) {
   process.stderr.write("installing the locked packages (npm ci)\n");
   // These flags include packages that NODE_ENV or the user's npm configuration would leave out.
   const ci = spawnSync("npm", ["ci", "--include=dev", "--include=optional", "--loglevel=error"], {
@@ -48,7 +59,6 @@ if (installed !== wanted) {
     stdio: ["ignore", "ignore", "inherit"],
   });
   if (ci.status !== 0) fail("npm ci failed: see the lines above");
-  writeFileSync(stamp, wanted);
 }
 
 let child;

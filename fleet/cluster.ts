@@ -105,9 +105,7 @@ export class FleetCluster {
     const objects = this.#objects();
     if ("is" in objects) return objects;
     const placedObjects = objects.slice(0, transport.placed.length);
-    const isForeign = (object: KubernetesObject) =>
-      !isPlacedBy(object, owner) && !this.mayAdopt(ownerMark(object));
-    if (placedObjects.some((object) => object !== undefined && isForeign(object)))
+    if (placedObjects.some((object) => object !== undefined && !this.#isOurs(object, owner)))
       return { is: "foreign", why: sentence("foreign") };
     const isThere = transport.placed.every(
       ({ desired }, at) =>
@@ -123,6 +121,11 @@ export class FleetCluster {
     const witness = Array.isArray(seen) ? seen[transport.placed.length] : undefined;
     const proof = transport.proof(placedObjects, witness);
     return { is: "has", proof: proof.is, why: "why" in proof ? proof.why : undefined };
+  }
+
+  /** True for an object that this owner placed, or may take over. */
+  #isOurs(object: KubernetesObject, owner: string): boolean {
+    return isPlacedBy(object, owner) || this.mayAdopt(ownerMark(object));
   }
 
   #objects(): Objects | Exclude<There, { is: "foreign" | "other" | "has" }> {
@@ -151,7 +154,7 @@ export class FleetCluster {
     await this.#write(content, async (cluster, objects) => {
       for (const [at, { target, desired: by }] of this.#options.transport.placed.entries()) {
         const [live, desired] = [objects[at], by(content, owner)];
-        const step = copyStep(live, desired, true);
+        const step = copyStep(live, desired, live !== undefined && this.#isOurs(live, owner));
         if (isWrite(step))
           await place(cluster, step, { manager: fleetManager, ...target, live, desired });
       }

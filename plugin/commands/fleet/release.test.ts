@@ -1,4 +1,4 @@
-/** Checks how objects are released after an uninstall of their program. The API server is a fake. */
+/** Checks how objects are released after their program is gone. The API server is a fake. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { call, FakeCluster } from "#plugin/fake.fixture.ts";

@@ -1,12 +1,13 @@
 /**
  * Generates files: pages of docs/ from the code, types of lib/api/ from the CRDs, admission
- * policies from the agents' template, the chart's values and alerts, and the plugin's version from
- * package.json. `npm run docs` writes these files. A test fails if a file is outdated.
+ * policies from the agents' template, the chart's values and alerts, the objects of the plugin's dry
+ * run, and the plugin's version from package.json. `npm run docs` writes these files. A test fails if a file is outdated.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { codesPage } from "#contract/help.ts";
 import { apiTypes, fleetTypes, nodeTypes, syncTypes } from "./definition/api.ts";
 import { plugin } from "./pages/plugin.ts";
+import { agentsJson } from "./install/agents.ts";
 import { boundsFiles } from "./install/bounds.ts";
 import { chartReadme } from "./install/chart-readme.ts";
 import { monitoringFiles } from "./install/monitoring.ts";
@@ -47,6 +48,7 @@ function written(): Readonly<Record<string, string>> {
     "lib/api/sync-secret.ts": syncTypes(),
     "docs/reference/syncsecret.md": syncReference(),
     "plugin/terminal/version.ts": versionOf(readFileSync("package.json", "utf8")),
+    "plugin/cluster/agents.json": agentsJson(),
     ...boundsFiles(),
     ...monitoringFiles(),
     "manifests/chart/templates/_roles.tpl": rolesTemplate(),

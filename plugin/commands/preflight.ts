@@ -7,13 +7,10 @@ import { oneOf, text } from "#contract/values.ts";
 import { collections } from "#kube/client/paths.ts";
 import { dryRun } from "../cluster/dry-run.ts";
 import { clusterFlags } from "../cluster/flags.ts";
-import { Preflighter, preflightLines, valuesFor } from "../show/preflight.ts";
+import { dryRunLines, Preflighter, preflightLines, valuesFor } from "../show/preflight.ts";
 import { command } from "../terminal/command.ts";
 import { print } from "../terminal/output.ts";
 import { paintFor } from "../terminal/paint.ts";
-
-/** The image's name if the user gives none. */
-const name = "global-pull-secret";
 
 export const preflight = command(
   {
@@ -22,12 +19,15 @@ export const preflight = command(
     example: "",
     more:
       "Changes nothing. A dry run shows whether a quota, Pod Security, a policy or a webhook refuses\n" +
-      "what an installation creates in kube-system. From the nodes' labels and the data that their\n" +
-      "kubelets report, it predicts for each kind of node the distribution, the kubelet's systemd\n" +
-      "unit, the possible modes of delivery, and whether the kubelet would restart. The duration is\n" +
-      "an estimate for the default rollout. The agent examines each node itself before a change.\n" +
-      "With -o values, prints the values of the chart for these nodes. The exit code is 1 if no node\n" +
-      "can be served, if the nodes need different values, or if the dry run is refused.",
+      "the Secret global-pull-secret, or the agents' ServiceAccount, DaemonSet or a pod of it. No\n" +
+      "other object is tried. The pod has the account default, because its own does not exist yet.\n" +
+      "Without --image, a refusal that may be about the image counts as unknown. From the nodes'\n" +
+      "labels and the data that their kubelets report, it predicts for each kind of node the\n" +
+      "distribution, the kubelet's systemd unit, the possible modes of delivery, and whether the\n" +
+      "kubelet would restart. The duration is an estimate for the default rollout. The agent\n" +
+      "examines each node itself before a change. With -o values, prints the chart's values for\n" +
+      "these nodes, or nothing if they need different values. The exit code is 1 then, and if no\n" +
+      "node can be served, or if the dry run is refused.",
     flags: {
       output: {
         read: oneOf("text", "json", "yaml", "values"),
@@ -42,22 +42,27 @@ export const preflight = command(
       ...clusterFlags,
     },
   },
-  async ({ output, image = name, ...how }, io) => {
+  async ({ output, image, ...how }, io) => {
     const cluster = await io.reach(how);
     const preflighter = new Preflighter();
     await cluster.pages<V1Node>(collections.nodes, {}, (page) => {
       for (const node of page) preflighter.add(node);
     });
     const nodes = preflighter.result();
-    if (output === "values") {
-      const { values, conflict } = valuesFor(nodes);
-      io.out(await io.yaml(values));
-      if (conflict !== undefined) io.err(conflict);
-      return conflict === undefined ? 0 : 1;
-    }
-    const result = { ...nodes, dryRun: await dryRun(cluster, image) };
-    await print(output, result, (report) => preflightLines(report, paintFor(io.terminal)), io);
+    const { values, conflict } = valuesFor(nodes);
+    const { policy, flags = {} } = values;
+    const mode = policy?.delivery.mode === "Reread" ? "Reread" : "Restart";
+    const result = { ...nodes, dryRun: await dryRun(cluster, { image, mode, flags }) };
     const isServed = nodes.groups.some(({ modes }) => modes.length > 0);
-    return isServed && result.dryRun.refused.length === 0 ? 0 : 1;
+    const isRefused = result.dryRun.some((trial) => trial.result === "refused");
+    if (output !== "values") {
+      await print(output, result, (report) => preflightLines(report, paintFor(io.terminal)), io);
+      return isServed && !isRefused ? 0 : 1;
+    }
+    if (conflict === undefined) io.out(await io.yaml(values));
+    else io.err(conflict);
+    for (const line of isRefused ? dryRunLines(result.dryRun, paintFor(undefined)) : [])
+      io.err(line);
+    return isServed && !isRefused && conflict === undefined ? 0 : 1;
   },
 );

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { V1Node } from "@kubernetes/client-node";
+import type { V1DaemonSet, V1Node, V1Pod } from "@kubernetes/client-node";
 import { ApiError } from "#kube/client/api-error.ts";
 import { call, FakeCluster } from "#plugin/fake.fixture.ts";
 import { node } from "./node.fixture.ts";
@@ -48,8 +48,8 @@ test("prints the chart's values for the nodes, and refuses to choose for mixed n
     [0, '{"flags":{"kubeletDirectory":"/var/lib/k0s/kubelet"}}\n'],
   );
   const mixed = cluster(k0s, node({ image: "Bottlerocket OS 1.50" }));
-  const { code, err } = await call(["preflight", "-o", "values"], { cluster: mixed });
-  assert.equal(code, 1);
+  const { code, out, err } = await call(["preflight", "-o", "values"], { cluster: mixed });
+  assert.deepEqual([code, out], [1, ""]);
   assert.match(err, /^k0s, Bottlerocket: need different values, /);
 });
 
@@ -78,29 +78,103 @@ test("shows 5,000 nodes on one screen, with the expected restarts and their dura
     assert.equal((options as { dryRun?: boolean }).dryRun, true);
 });
 
-test("shows in one line what refuses an installation, and what it cannot try", async () => {
-  const fake = cluster(node({}));
-  const reasons: Readonly<Record<string, string>> = {
-    pods: 'pods "p" is forbidden: violates PodSecurity "baseline:latest": hostPath volumes',
-    daemonsets: 'User "jane" cannot patch resource "daemonsets" in API group "apps"',
-  };
+const image = ["--image", "r.example/gps:1"];
+
+/** Collection → how the API server answers a write there. */
+type Answers = Readonly<
+  Record<string, Readonly<{ status?: number; denied?: boolean; detail?: string }>>
+>;
+
+function answering(answers: Answers, ...nodes: readonly V1Node[]): FakeCluster {
+  const fake = cluster(...nodes);
   fake.before = ({ path }) => {
-    const detail = reasons[path.split("/").at(-2) ?? ""];
-    if (detail) throw new ApiError({ status: 403, reason: "Forbidden", method: "", path, detail });
+    const answer = answers[path.split("/").at(-2) ?? ""];
+    if (answer === undefined) return;
+    throw new ApiError({ status: 403, reason: "Forbidden", method: "", path, ...answer });
   };
-  const { code, out } = await call(["preflight", "--image", "r.example/gps:1"], { cluster: fake });
-  assert.equal(code, 1);
-  const line = `refuses the Pod of an installation (dry run): ${reasons["pods"]}\n`;
-  assert.ok(out.includes(line), out);
-  assert.match(out, /\nno dry run of DaemonSet: your account may not create it, /);
-  assert.deepEqual(
-    fake.writes.map(({ body }) => (body as { kind: string }).kind),
-    ["Secret", "ServiceAccount"],
-  );
-  fake.before = () => {};
-  const accepted = await call(["preflight"], { cluster: fake });
-  assert.match(accepted.out, /\nthe API server accepts what an installation creates \(dry run\)\n/);
+  return fake;
+}
+
+test("creates in the dry run exactly the agents that the printed values install", async () => {
+  const tried = async (...nodes: readonly V1Node[]) => {
+    const fake = answering({}, ...nodes);
+    const { code, out } = await call(["preflight", ...image], { cluster: fake });
+    assert.equal(code, 0);
+    assert.match(
+      out,
+      /\ndry run: the API server accepts the agents' Secret, ServiceAccount, DaemonSet, Pod\n/,
+    );
+    const bodies = fake.writes.map(({ body }) => body as V1DaemonSet & V1Pod);
+    const names = bodies.map(({ kind, metadata }) => [kind, metadata?.name]);
+    assert.deepEqual(names, [
+      ["Secret", "global-pull-secret"],
+      ["ServiceAccount", "global-pull-secret-syncer"],
+      ["DaemonSet", "global-pull-secret-syncer"],
+      ["Pod", "global-pull-secret-syncer-dryrun"],
+    ]);
+    const [, , daemonSet, pod] = bodies;
+    const template = daemonSet?.spec?.template;
+    assert.deepEqual(pod?.metadata?.labels, template?.metadata?.labels);
+    assert.deepEqual(pod?.spec, { ...template?.spec, serviceAccountName: "default" });
+    const { containers = [], volumes = [], securityContext } = template?.spec ?? {};
+    assert.equal(containers[0]?.image, "r.example/gps:1");
+    const paths = volumes.flatMap(({ hostPath }) => hostPath?.path ?? []);
+    return [securityContext?.seLinuxOptions?.type, ...paths];
+  };
+  assert.deepEqual(await tried(node({})), ["spc_t", "/var/lib/kubelet", "/run/systemd"]);
+  const talos = node({ image: "Talos (v1.11.0)" });
+  assert.deepEqual(await tried(talos), ["spc_t", "/var/lib/kubelet"]);
+  const k0s = node({ version: "v1.33.1+k0s" });
+  assert.deepEqual(await tried(k0s), ["spc_t", "/var/lib/k0s/kubelet", "/run/systemd"]);
+  const bottlerocket = node({ image: "Bottlerocket OS 1.50" });
+  assert.equal((await tried(bottlerocket))[0], "super_t");
 });
+
+const podSecurity = 'pods "p" is forbidden: violates PodSecurity "baseline:latest": hostPath';
+const quota = 'secrets "s" is forbidden: exceeded quota: none, requested: secrets=1';
+const webhook = 'admission webhook "w" denied the request: no registry but r.example';
+const noRight = 'User "jane" cannot patch resource "daemonsets" in API group "apps"';
+
+for (const [what, args, answers, code, line] of [
+  ["a missing right", image, { daemonsets: { detail: noRight } }, 0, /unknown .*: User "jane"/],
+  ["Pod Security", [], { pods: { detail: podSecurity } }, 1, /refuses .* Pod: .*PodSecurity/],
+  ["a quota", [], { secrets: { detail: quota } }, 1, /refuses .* Secret: .*exceeded quota: none/],
+  [
+    "a webhook",
+    image,
+    { pods: { detail: webhook, denied: true, status: 429 } },
+    1,
+    /refuses .* Pod: .*no registry but r\.example/,
+  ],
+  [
+    "a webhook about our default image",
+    [],
+    { pods: { detail: webhook, denied: true } },
+    0,
+    /unknown .* Pod: if this is about the image, give --image: .*no registry but/,
+  ],
+  [
+    "a webhook that hangs",
+    image,
+    { pods: { status: 500, detail: "failed calling webhook" } },
+    0,
+    /unknown .* Pod: failed calling webhook/,
+  ],
+  ["too many requests", image, { secrets: { status: 429 } }, 0, /unknown .*: 429 Forbidden/],
+  ["no answer", image, { secrets: { status: 0, detail: "reset" } }, 0, /unknown .*: reset/],
+  ["an installation", image, { pods: { status: 409 } }, 0, /unknown .*: it exists already/],
+] as const)
+  test(`shows the table of nodes, and in one line the dry run's result: ${what}`, async () => {
+    const fake = answering(answers, node({}));
+    const shown = await call(["preflight", ...args], { cluster: fake });
+    assert.equal(shown.code, code);
+    assert.match(shown.out, new RegExp(`\ndry run: .*${line.source}`));
+    assert.match(shown.out, /\n +1\/1 +kubeadm/);
+    assert.match(shown.out, /accepts the agents' (?:\w+, ){2}\w+\n/);
+    const values = await call(["preflight", ...args, "-o", "values"], { cluster: fake });
+    assert.deepEqual([values.code, values.out], [code, "{}\n"]);
+    assert.match(values.err, code === 1 ? line : /^$/);
+  });
 
 test("names the nodes whose pods can lose devices in a kubelet restart", async () => {
   const allocatable = { "nvidia.com/gpu": "8" };

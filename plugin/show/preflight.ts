@@ -211,18 +211,21 @@ export function preflightLines(
   ];
 }
 
-function dryRunLines({ refused, untried }: DryRun, paint: Paint): string[] {
-  const lines = refused.map(({ kind, reason }) =>
-    paint.bad(`the API server refuses the ${kind} of an installation (dry run): ${reason}`),
-  );
-  if (untried.length > 0)
-    lines.push(
-      paint.doubt(
-        `no dry run of ${untried.join(", ")}: your account may not create it, or a quota is used up`,
-      ),
-    );
-  if (lines.length > 0) return lines;
-  return [paint.good("the API server accepts what an installation creates (dry run)")];
+/** One line for each object that may not be created, and one line for all others. */
+export function dryRunLines(dryRun: DryRun, paint: Paint): string[] {
+  const accepted = dryRun.filter(({ result }) => result === "accepted").map(({ kind }) => kind);
+  return [
+    ...(accepted.length === 0
+      ? []
+      : [paint.good(`dry run: the API server accepts the agents' ${accepted.join(", ")}`)]),
+    ...dryRun.flatMap((trial) => {
+      if (trial.result === "accepted") return [];
+      const { kind, reason } = trial;
+      if (trial.result === "unknown")
+        return [paint.doubt(`dry run: unknown for the agents' ${kind}: ${reason}`)];
+      return [paint.bad(`dry run: the API server refuses the agents' ${kind}: ${reason}`)];
+    }),
+  ];
 }
 
 /**

@@ -63,7 +63,8 @@ machine with a Node, and a manifest for krew:
 Commands that reach a cluster use your kubeconfig and its rights. Commands that only show something
 need no right on Secrets, except \`check\` without a file, and \`history\`. \`add\`, \`remove\`, \`apply\` and
 \`undo\` need get, create and patch on the source's Secret, and \`remove\` also delete. \`history\` and \`undo\`
-need get on \`global-pull-secret\` and \`global-pull-secret-state\` as well.
+need get on \`global-pull-secret\` and \`global-pull-secret-state\` as well. The dry run of \`preflight\` needs
+create and patch on Secrets, ServiceAccounts, DaemonSets and pods of kube-system, and stores nothing.
 
 | Exit code | Meaning                                                      |
 | --------- | ------------------------------------------------------------ |

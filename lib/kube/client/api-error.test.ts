@@ -45,4 +45,6 @@ for (const [what, path, message, isQuoted] of [
     const body = JSON.stringify({ reason: "Forbidden", message });
     const error = ApiError.from("PATCH", path, context, body);
     assert.equal(error.message, `PATCH ${path}: 403 Forbidden${isQuoted ? `: ${message}` : ""}`);
+    const ofPublic = ApiError.from("PATCH", path, context, body, true);
+    assert.equal(ofPublic.detail, message, "the request contained no credential");
   });

@@ -76,10 +76,17 @@ export class ApiError extends Error {
    * The error for a refusal. It leaves out the server's message for Secrets and SyncSecrets: a
    * decoder's error quotes the bytes around the fault, and a schema's error quotes the value. Both
    * can contain credentials. The messages of our own policies are kept: of a Secret, they quote
-   * only the keys of labels and annotations.
+   * only the keys of labels and annotations. `isPublic`: the request contained no credential.
    */
-  static from(method: string, path: string, response: ResponseContext, body: string): ApiError {
+  static from(
+    method: string,
+    path: string,
+    response: ResponseContext,
+    body: string,
+    isPublic = false,
+  ): ApiError {
     const parsed = readStatus(body);
+    const isQuotable = isPublic || !/\/(?:sync)?secrets/.test(path);
     const { message = "" } = parsed;
     const after = Number(response.headers["retry-after"]);
     return new ApiError({
@@ -89,7 +96,7 @@ export class ApiError extends Error {
       reason: /^[A-Za-z]{1,64}$/.exec(parsed.reason ?? "")?.[0] ?? "Refused",
       method,
       path,
-      ...(message !== "" && (!/\/(?:sync)?secrets/.test(path) || ownDenial.test(message))
+      ...(message !== "" && (isQuotable || ownDenial.test(message))
         ? { detail: message.slice(0, 500) }
         : {}),
       denied: /denied (?:the )?request/.test(message),

@@ -33,10 +33,10 @@ export function callsOver(connection: Connection): Cluster {
       return present(ask<T>({ method: HttpMethod.GET, path, ...readAs(as) }, timeouts));
     },
     pages: (path, query, each, how = {}) => listPages(connection, { path, query }, each, how),
-    async apply(path, body, { manager, force, dryRun, ...timeouts }) {
+    async apply(path, body, { manager, force, dryRun, isPublic, ...timeouts }) {
       const query = { fieldManager: manager, force: String(force), ...dry(dryRun) };
       const type = "application/apply-patch+yaml";
-      return ask({ method: HttpMethod.PATCH, path, query, body, type }, timeouts);
+      return ask({ method: HttpMethod.PATCH, path, query, body, type, isPublic }, timeouts);
     },
     async create(path, body) {
       return ask({ method: HttpMethod.POST, path, query: { fieldManager: manager }, body });

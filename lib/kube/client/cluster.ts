@@ -102,4 +102,5 @@ type Patch = Readonly<{
 }>;
 /** `dryRun`: the answer is what the request would store, and nothing is written. */
 type DryRun = Readonly<{ dryRun?: boolean }>;
-type Apply = DryRun & Timeouts & Readonly<{ manager: string; force: boolean }>;
+/** `isPublic`: the body contains no credential, so an error may quote it, even of a Secret. */
+type Apply = DryRun & Timeouts & Readonly<{ manager: string; force: boolean; isPublic?: boolean }>;

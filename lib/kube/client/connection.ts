@@ -60,6 +60,8 @@ export type Request = Readonly<{
   path: string;
   query?: Query;
   body?: object;
+  /** The body contains no credential, so an error may quote it. */
+  isPublic?: boolean | undefined;
   /** Content type of the body; JSON unless given. */
   type?: string;
   /** Content type of the answer; JSON unless given. */
@@ -154,12 +156,13 @@ export function open(
   }
 
   async function once<T>(request: Request, signal: AbortSignal): Promise<T> {
-    const { method, path } = request;
+    const { method, path, isPublic } = request;
     const response = await send(request, signal);
     try {
       const values = request.mostValues ?? mostValues;
       const text = await bounded(response, request.largest ?? largest, values);
-      if (response.httpStatusCode >= 300) throw ApiError.from(method, path, response, text);
+      if (response.httpStatusCode >= 300)
+        throw ApiError.from(method, path, response, text, isPublic);
       return (request.text === true ? text : JSON.parse(text)) as T;
     } catch (error) {
       throw error instanceof ApiError ? error : unreachable(method, path, error);

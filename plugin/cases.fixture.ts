@@ -258,7 +258,7 @@ const tooMuch =
   "GPS308 sources: document: the sources together, or their merge, are longer than 480 KiB; " +
   "remove entries: both are stored in one Secret, and the API server stores no Secret above 1 MiB\n";
 const joinn =
-  '"fleet joinn": is not a command; give fleet status, fleet list, fleet join, fleet remove, fleet apply, fleet delete, fleet rbac, fleet tenant; --help lists all\n';
+  /^"fleet joinn": is not a command; give (?:fleet \w+, )+fleet \w+; --help lists all\n$/;
 const chek = '"chek": is not a command; --help lists all\n';
 const onlyFlags = "only flags are given; name a command; --help lists all\n";
 const conflictLine =

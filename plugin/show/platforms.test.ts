@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { node, type Reported } from "./node.fixture.ts";
 import { platforms, platformsOf } from "./platforms.ts";
+import { kindOf } from "./preflight.ts";
 
 type Sample = Readonly<{
   reported: Reported;
@@ -79,6 +80,26 @@ for (const [name, { reported, also = [] }] of Object.entries(samples))
       platformsOf(node(reported)).map((platform) => platform.name),
       [name, ...also],
     );
+  });
+
+for (const [name, { reported }] of Object.entries(samples))
+  test(`predicts for ${name} the modes that SUPPORT.md has, and shows why it lacks others`, () => {
+    const recent = node({ ...reported, runtime: "containerd://2.2.9" });
+    const [platform] = platformsOf(recent);
+    const { modes, note = "", state } = kindOf(recent);
+    assert.equal(modes.includes("Reread"), state !== "unserved");
+    const bare = (text: string) => text.replaceAll("`", "");
+    for (const [mode, cell] of [
+      ["Restart", platform.restart],
+      ["CredentialProvider", platform.provider],
+      ["Runtime", platform.runtime],
+    ] as const) {
+      assert.equal(modes.includes(mode), cell.delivers, mode);
+      const isMissing = !cell.delivers && (state !== "unserved" || mode === "Restart");
+      if (isMissing) assert.ok(note.includes(bare(cell.text)), `${mode}: ${note}`);
+    }
+    if (platform.todo !== undefined) assert.ok(note.endsWith(`; ${bare(platform.todo)}`), note);
+    assert.doesNotMatch(note, /docs\/|\[/);
   });
 
 for (const excluded of [

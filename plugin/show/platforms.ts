@@ -11,6 +11,17 @@ export type Values = Readonly<{
   flags?: Readonly<Record<string, string>>;
 }>;
 
+/** Whether a mode can deliver, and the cell of SUPPORT.md about it. */
+type Cell = Readonly<{ delivers: boolean; text: string }>;
+
+const yes = (text: string): Cell => ({ delivers: true, text });
+const no = (text: string): Cell => ({ delivers: false, text });
+
+const works = yes("works");
+const expected = yes("expected to work");
+const untried = no("not tried");
+const none = no("–");
+
 export type Platform = Readonly<{
   name: string;
   /** `tested`: tests run such a node. `expected`: no test does. `unserved`: nothing can work. */
@@ -19,17 +30,13 @@ export type Platform = Readonly<{
   evidence: string;
   /** The kubelet's systemd units: of servers, and of workers if they have another. */
   units: readonly string[];
-  modes: readonly DeliveryMode[];
   /** Whether mode Restart, the default, restarts the kubelet. */
   restarts: boolean;
-  /** What mode Restart does, if the platform is not simply served. */
-  note?: string;
-  /** The same for mode CredentialProvider. By default nobody has tried it. */
-  provider?: string;
-  /** The same for mode Runtime. */
-  runtime?: string;
+  restart: Cell;
+  provider: Cell;
+  runtime: Cell;
   values?: Values;
-  /** What to do, if it is not a value of the chart. */
+  /** What to do, as a sentence, if it is not a value of the chart. */
   todo?: string;
   /** Undefined if no field of a Node shows the platform. */
   is?: (node: Facts) => boolean;
@@ -45,42 +52,49 @@ type Facts = Readonly<{
   provider: string;
 }>;
 
-const systemd = { units: ["kubelet.service"], restarts: true } as const;
-const prepared = { ...systemd, modes: ["Restart", "Reread", "CredentialProvider"] } as const;
+const base = { restart: expected, provider: untried, runtime: untried } as const;
+const systemd = { ...base, units: ["kubelet.service"], restarts: true } as const;
 
 const cloud = {
   ...systemd,
   state: "expected",
-  modes: ["Restart", "Reread"],
-  provider: "GPS235: the cloud's own provider is configured",
+  provider: no("GPS235: the cloud's own provider is configured"),
   evidence: "read in their published files",
 } as const satisfies Partial<Platform>;
 
-const unserved = { state: "unserved", units: [], modes: [], restarts: false } as const;
+const unserved = {
+  state: "unserved",
+  units: [],
+  restarts: false,
+  provider: none,
+  runtime: none,
+} as const;
 
 const reread: Values = { policy: { delivery: { mode: "Reread" } } };
 const noSystemd = {
+  ...base,
   state: "expected",
   units: [],
-  modes: ["Reread"],
   restarts: false,
-  note: "GPS262: no systemd",
+  restart: no("GPS262: no systemd"),
   values: reread,
   evidence: "tests run `Reread` with a kubelet that no unit starts",
 } as const satisfies Partial<Platform>;
 
 /** Units that carry more than a kubelet. */
 const carriesMore = {
+  ...base,
   state: "expected",
-  modes: ["Restart", "Reread"],
   restarts: false,
-  note: "not restarted, because the unit carries more than a kubelet; the kubelet reads the file within five minutes",
+  restart: yes(
+    "not restarted, because the unit carries more than a kubelet; the kubelet reads the file within five minutes",
+  ),
 } as const satisfies Partial<Platform>;
 
 const k3sLike = {
   ...carriesMore,
-  provider: "GPS235",
-  todo: "`--restart-control-plane Always` restarts them",
+  provider: no("GPS235"),
+  todo: "`--restart-control-plane=Always` restarts them",
   evidence:
     "tests run a unit of the same shape, a kubelet with its containerd, but not these products",
 } as const satisfies Partial<Platform>;
@@ -90,7 +104,6 @@ const k0sFolder: Values = { flags: { kubeletDirectory: "/var/lib/k0s/kubelet" } 
 const superType = {
   ...systemd,
   state: "expected",
-  modes: ["Restart", "Reread"],
   values: { flags: { selinuxType: "super_t" } },
   evidence: "read in source",
 } as const satisfies Partial<Platform>;
@@ -101,11 +114,12 @@ const isMicroShift = (labels: Facts["labels"]): boolean =>
 
 /** A node for which no other row fits. */
 const ordinary: Platform = {
-  ...prepared,
+  ...systemd,
   name: "kubeadm, and others with `kubelet.service`",
   state: "tested",
-  provider: "works",
-  runtime: "works with [one directory](docs/use/delivery-runtime.md)",
+  restart: works,
+  provider: works,
+  runtime: yes("works with one directory as `config_path`"),
   evidence: "run: tests follow the [quick start](docs/use/quick-start.md) with the real kubeadm",
 };
 
@@ -113,16 +127,17 @@ const ordinary: Platform = {
 export const platforms: readonly Platform[] = [
   ordinary,
   {
-    ...prepared,
+    ...systemd,
     name: "kind",
     state: "tested",
-    provider: "as kubeadm",
-    runtime: "GPS236: containerd's configuration has version 2",
+    restart: works,
+    provider: works,
+    runtime: no("GPS236: containerd's configuration has version 2"),
     evidence: "run: tests follow the [quick start](docs/use/quick-start.md) with two nodes",
     is: ({ provider }) => provider.startsWith("kind://"),
   },
   {
-    ...prepared,
+    ...systemd,
     name: "minikube",
     state: "expected",
     evidence: "read in its issues",
@@ -172,7 +187,7 @@ export const platforms: readonly Platform[] = [
     is: ({ labels }) => "microk8s.io/cluster" in labels,
   },
   {
-    ...prepared,
+    ...systemd,
     name: "Canonical Kubernetes",
     state: "expected",
     units: ["snap.k8s.kubelet.service"],
@@ -180,7 +195,7 @@ export const platforms: readonly Platform[] = [
     is: ({ labels }) => "k8sd.io/role" in labels,
   },
   {
-    ...prepared,
+    ...systemd,
     name: "Charmed Kubernetes",
     state: "expected",
     units: ["snap.kubelet.daemon.service"],
@@ -190,16 +205,16 @@ export const platforms: readonly Platform[] = [
   {
     ...unserved,
     name: "EKS Fargate",
-    note: "left out: no DaemonSet runs there",
-    todo: "`--agent-node-selector`",
+    restart: no("left out: no DaemonSet runs there"),
+    todo: "exclude them with `--agent-node-selector`",
     evidence: "tests of the selector",
     is: ({ labels }) => labels["eks.amazonaws.com/compute-type"] === "fargate",
   },
   {
     ...unserved,
     name: "virtual-kubelet, KWOK, Liqo's virtual nodes",
-    note: "left out: they have no kubelet",
-    todo: "`--agent-node-selector`",
+    restart: no("left out: they have no kubelet"),
+    todo: "exclude them with `--agent-node-selector`",
     evidence: "tests of the selector",
     is: ({ labels }) =>
       ["virtual-kubelet", "kwok"].includes(labels["type"] ?? "") ||
@@ -214,14 +229,14 @@ export const platforms: readonly Platform[] = [
   {
     ...cloud,
     name: "EKS (AL2023)",
-    runtime: "GPS236, until `config_path` is one directory",
+    runtime: no("GPS236, until `config_path` is one directory"),
     is: ({ labels, version }) =>
       "eks.amazonaws.com/nodegroup" in labels || version.includes("-eks-"),
   },
   {
     ...unserved,
     name: "GKE Autopilot",
-    note: "no pod may write to its nodes",
+    restart: no("no pod may write to its nodes"),
     todo: "nothing helps",
     evidence: "its documentation",
     is: ({ name }) => name.startsWith("gk3-"),
@@ -236,15 +251,15 @@ export const platforms: readonly Platform[] = [
   {
     ...noSystemd,
     name: "MicroShift",
-    note: "GPS229: its kubelet is part of `microshift.service`",
-    runtime: "GPS236: CRI-O",
+    restart: no("GPS229: its kubelet is part of `microshift.service`"),
+    runtime: no("GPS236: CRI-O"),
     evidence: "read in source",
     is: ({ labels }) => isMicroShift(labels),
   },
   {
     ...unserved,
     name: "OpenShift (also with HyperShift)",
-    note: "refused (GPS323); with HyperShift where its own DaemonSet exists (GPS304)",
+    restart: no("refused (GPS323); with HyperShift where its own DaemonSet exists (GPS304)"),
     todo: "use its own global pull secret",
     evidence: "tests with a fake of its API",
     is: ({ labels, image }) =>
@@ -252,19 +267,19 @@ export const platforms: readonly Platform[] = [
       ("node.openshift.io/os_id" in labels || /CoreOS.*(OpenShift|4\d\d\.)/.test(image)),
   },
   {
-    ...prepared,
+    ...systemd,
     name: "Kamaji, Cluster API's hosted control planes",
     state: "expected",
-    note: "depends on the nodes' platform ([hosted](docs/extend/hosted.md))",
-    provider: "depends on the nodes' platform",
-    runtime: "depends on the nodes' platform",
-    todo: "`manifests/hosted`",
+    restart: no("depends on the nodes' platform ([hosted](docs/extend/hosted.md))"),
+    provider: no("depends on the nodes' platform"),
+    runtime: no("depends on the nodes' platform"),
+    todo: "install `manifests/hosted`",
     evidence: "tests run two clusters, not these products",
   },
   {
     ...unserved,
     name: "Windows nodes",
-    note: "left out by the node selector `kubernetes.io/os: linux`",
+    restart: no("left out by the node selector `kubernetes.io/os: linux`"),
     evidence: "read in source",
     is: ({ os }) => os === "windows",
   },
@@ -292,14 +307,27 @@ export function platformsOf({
   return [first, ...others];
 }
 
-/** What an installer sets for a platform, in Markdown. Undefined: nothing. */
-export function settingOf({ values = {}, todo }: Platform): string | undefined {
+/** The modes that work or are expected to. Mode Reread needs nothing but pods on the nodes. */
+export function modesOf({ state, restart, provider, runtime }: Platform): DeliveryMode[] {
+  if (state === "unserved") return [];
+  return [
+    ...(restart.delivers ? (["Restart"] as const) : []),
+    "Reread",
+    ...(provider.delivers ? (["CredentialProvider"] as const) : []),
+    ...(runtime.delivers ? (["Runtime"] as const) : []),
+  ];
+}
+
+/** What an installer sets and does for a platform, in Markdown. */
+export function settingsOf({ values = {}, todo }: Platform): string[] {
   const { policy, flags = {} } = values;
   const kebab = (flag: string) => flag.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
   const settings = [
     ...(policy === undefined ? [] : [`\`spec.delivery.mode: ${policy.delivery.mode}\``]),
     ...Object.entries(flags).map(([flag, value]) => `\`--${kebab(flag)}=${value}\``),
+  ];
+  return [
+    ...(settings.length === 0 ? [] : [`set ${settings.join(" and ")}`]),
     ...(todo === undefined ? [] : [todo]),
   ];
-  return settings.length === 0 ? undefined : settings.join(", ");
 }

@@ -169,7 +169,7 @@ for (const [what, args, answers, code, line] of [
     const shown = await call(["preflight", ...args], { cluster: fake });
     assert.equal(shown.code, code);
     assert.match(shown.out, new RegExp(`\ndry run: .*${line.source}`));
-    assert.match(shown.out, /\n +1\/1 +kubeadm/);
+    assert.match(shown.out, / would restart 1 kubelet, [^]*\n +1\/1 +kubeadm/);
     assert.match(shown.out, /accepts the agents' (?:\w+, ){2}\w+\n/);
     const values = await call(["preflight", ...args, "-o", "values"], { cluster: fake });
     assert.deepEqual([values.code, values.out], [code, "{}\n"]);

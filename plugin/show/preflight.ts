@@ -8,7 +8,7 @@ import type { DeliveryMode } from "#contract/names.ts";
 import type { DryRun } from "../cluster/dry-run.ts";
 import { span, table } from "../terminal/output.ts";
 import { stepSeconds, stepsFor } from "./expected.ts";
-import { platformsOf, settingOf, type Platform, type Values } from "./platforms.ts";
+import { modesOf, platformsOf, settingsOf, type Platform, type Values } from "./platforms.ts";
 import type { Paint } from "../terminal/paint.ts";
 
 type Kind = Readonly<{
@@ -69,23 +69,25 @@ function hasHosts({ status }: V1Node): boolean {
 
 export function kindOf(node: V1Node): Kind {
   const [platform] = platformsOf(node);
-  const { name, units, modes, restarts, note, provider, evidence, values } = platform;
+  const { name, units, restarts, restart, provider, runtime, evidence, values } = platform;
   const old = oldPartsOf(node);
   const isOld = platform.state === "tested" && old.length > 0;
   const state = isOld ? "expected" : platform.state;
-  const setting = settingOf(platform);
+  const modes = modesOf(platform).filter((mode) => mode !== "Runtime" || hasHosts(node));
+  const isServed = state !== "unserved";
   const notes = [
     ...(state === "expected" ? [`expected to work, but no test runs it (${evidence})`] : []),
     ...old.map((part) => `${part} is older than those of our tests`),
-    ...(note === undefined ? [] : [note]),
-    ...(provider?.startsWith("GPS") === true ? [`not CredentialProvider: ${provider}`] : []),
-    ...(setting === undefined ? [] : [`set ${setting}`]),
+    ...(restarts ? [] : [restart.text]),
+    ...(isServed && !provider.delivers ? [`CredentialProvider: ${provider.text}`] : []),
+    ...(isServed && hasHosts(node) ? [`Runtime: ${runtime.text}`] : []),
+    ...settingsOf(platform),
   ];
   return {
     distribution: plain(name),
     state,
     unit: (isControlPlane(node) ? units[0] : units.at(-1)) ?? "-",
-    modes: modes.length > 0 && hasHosts(node) ? [...modes, "Runtime"] : modes,
+    modes,
     restarts,
     ...(notes.length > 0 && { note: plain(notes.join("; ")) }),
     ...(values && { values }),
@@ -201,7 +203,7 @@ export function preflightLines(
     ),
     preflight.restarts === 0
       ? "no kubelet would restart"
-      : `a rollout in mode Restart would restart ${preflight.restarts} kubelets, 10 % at a time: ` +
+      : `a rollout in mode Restart would restart ${preflight.restarts} kubelet${preflight.restarts === 1 ? "" : "s"}, 10 % at a time: ` +
         `about ${span(preflight.seconds)}; containers keep running`,
     ...dryRunLines(preflight.dryRun, paint),
     ...table(["READY", "NODES OF", "KUBELET'S UNIT", "MODES", "RESTARTS"], rows, paint),

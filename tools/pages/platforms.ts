@@ -1,6 +1,6 @@
 /** The platforms of SUPPORT.md and README.md, from the table that `preflight` uses. */
 import { readFileSync } from "node:fs";
-import { platforms, settingOf, type Platform } from "#plugin/show/platforms.ts";
+import { platforms, settingsOf, type Platform } from "#plugin/show/platforms.ts";
 import { table } from "./markdown.ts";
 
 /** The page with its part between the marks replaced. */
@@ -25,15 +25,14 @@ function platformsTable(): string {
     else rows.push([platform.name, ...cells]);
   }
   const modes = ["Mode `Restart`", "Mode `CredentialProvider`", "Mode `Runtime`"];
-  const head = ["Platform", ...modes, "To set", "How we know"];
+  const head = ["Platform", ...modes, "What to do", "How we know"];
   return table(head, rows);
 }
 
 function cellsOf(platform: Platform): string[] {
-  const { state, note, provider, runtime, evidence } = platform;
-  const restart = note ?? (state === "tested" ? "works" : "expected to work");
-  const untried = state === "unserved" ? "–" : "not tried";
-  return [restart, provider ?? untried, runtime ?? untried, settingOf(platform) ?? "–", evidence];
+  const { restart, provider, runtime, evidence } = platform;
+  const settings = settingsOf(platform).join("; ") || "–";
+  return [restart.text, provider.text, runtime.text, settings, evidence];
 }
 
 function platformsSentence(): string {

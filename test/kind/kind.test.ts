@@ -61,7 +61,9 @@ exec podman "$@"`,
 });
 after(() => podman?.end());
 
-const commands = (body: string): Promise<string> => shell(body, desk, env, podman.inside);
+/** Runs a block of the page. A loop that never ends fails after 15 minutes. */
+const commands = (body: string): Promise<string> =>
+  shell(body, desk, env, (argv) => podman.inside(["timeout", "15m", ...argv]));
 
 /** Runs a program in a node, and returns its stdout. */
 const onNode = (node: string, ...argv: readonly string[]): Promise<string> =>

@@ -6,6 +6,7 @@ import { commands } from "./commands.ts";
 import { complete, othersFor } from "./completion/complete.ts";
 import { explanationOf } from "./show/code.ts";
 import { codesPage } from "./terminal/codes-page.ts";
+import { version } from "./terminal/version.ts";
 import { named, usageOf } from "./terminal/command.ts";
 import { Misuse, Refused, type Io } from "./terminal/io.ts";
 
@@ -65,7 +66,10 @@ async function run(argv: readonly string[], io: Io): Promise<number> {
 
 function explained(code: string): string {
   const text = explanationOf(codesPage(), code);
-  if (text === undefined) throw new Misuse(`${code}: is not a code of this version`);
+  if (text === undefined)
+    throw new Misuse(
+      `${code}: is not a code of plugin ${version}; use the plugin of the controller's version`,
+    );
   return text;
 }
 

@@ -40,6 +40,7 @@ for (const [name, { example, group }] of Object.entries(commands)) {
     assert.equal((await call(["help", ...name.split(" ")])).out, out);
     const [about = ""] = out.split(/\n\n {2}/);
     assert.ok(page.includes(`### ${name}\n\n\`\`\`\n${about}`));
+    assert.doesNotMatch(out, /docs\//, "no checkout is at hand");
     const { flags, more = "", what } = commands[name] ?? {};
     const texts = Object.values(flags ?? {}).map((row) => row.what);
     for (const [flag] of [what, more, ...texts].join("\n").matchAll(/--[a-z][a-z-]*/g))

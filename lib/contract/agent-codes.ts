@@ -124,12 +124,12 @@ export const catalogue = {
   providerUnfit: [
     "GPS235",
     "the kubelet's credential provider is missing or not installed correctly",
-    "nothing changes; install flags, script and configuration as docs/use/delivery-node.md shows",
+    "nothing changes; install flags, script and configuration (page Prepare nodes for a credential provider)",
   ],
   runtimeUnfit: [
     "GPS236",
     "containerd does not use the directory in which the agent could write hosts.toml",
-    "nothing changes; set config_path as docs/use/delivery-runtime.md shows, and restart containerd",
+    "nothing changes; set config_path and restart containerd (page Let containerd use the credential)",
   ],
   unwatched: ["GPS242", "the node does not allow watching files", "checks them every 30 s"],
   toBeReread: [

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { call } from "#plugin/fake.fixture.ts";
 import { codesPage } from "../terminal/codes-page.ts";
 import { explanationOf } from "./code.ts";
 
@@ -28,13 +29,24 @@ test("prints what the page states about a code, without markup", () => {
   assert.equal(explanationOf(page, "GPS999"), undefined);
 });
 
+test("suggests another version for an unknown code", async () => {
+  const { code, err } = await call(["help", "GPS999"]);
+  assert.equal(code, 2);
+  assert.match(
+    err,
+    /^GPS999: is not a code of plugin .*; use the plugin of the controller's version/,
+  );
+});
+
 test("explains every code of the page in labelled parts", () => {
   const page = codesPage();
   const codes = Array.from(page.matchAll(/<a id="(gps\d{3})">/g), ([, code = ""]) => code);
   assert.ok(codes.length > 200, String(codes.length));
-  for (const code of codes)
+  for (const code of codes) {
+    assert.doesNotMatch(explanationOf(page, code) ?? "", /docs\//, "no checkout is at hand");
     assert.match(
       explanationOf(page, code) ?? "",
       /^GPS\d{3}: .*\n\n.*Example:\s(?=.*\n\nNext:\s)(?=.*\n\nSee:\s).*\n\nDo:\s/s,
     );
+  }
 });

@@ -37,6 +37,8 @@ test("does not say that nodes can be served if no test runs their platform or th
   const { out } = await call(["preflight"], { cluster: fake });
   assert.match(out, /^1 of 3 nodes can be served; 2 more are expected to work, but no test runs /);
   assert.match(out, /k0s \(n\): expected .*; set --kubelet-directory=\/var\/lib\/k0s\/kubelet\n/);
+  for (const directory of ["/var/lib/k0s/kubelet", "/var/lib/kubelet"])
+    assert.ok(out.includes(`ls -l /host${directory}/config.json `), out);
   assert.match(out, /: expected .*; kubelet v1\.27\.4 is older than those of our tests\n/);
 });
 

@@ -158,15 +158,23 @@ const nodesIn = (groups: readonly Readonly<{ nodes: number }>[]): number =>
  * Files from which kubelets take credentials, in the kubelet's order. Agents create the first file,
  * and the kubelet then ignores the others (docs/use/install.md).
  */
-const credentialFiles = [
-  "/var/lib/kubelet/config.json",
+const credentialFiles = (directory: string): readonly string[] => [
+  `${directory}/config.json`,
   "/config.json",
   "/root/.docker/config.json",
   "/.docker/config.json",
-  "/var/lib/kubelet/.dockercfg",
+  `${directory}/.dockercfg`,
   "/.dockercfg",
   "/root/.dockercfg",
 ];
+
+/** The kubelets' directories on the nodes that can be served. */
+const directoriesOf = ({ groups }: Preflight): ReadonlySet<string> =>
+  new Set(
+    groups
+      .filter(({ modes }) => modes.length > 0)
+      .map(({ values }) => values?.flags?.["kubeletDirectory"] ?? "/var/lib/kubelet"),
+  );
 
 export function preflightLines(
   preflight: Preflight & Readonly<{ dryRun: DryRun }>,
@@ -209,7 +217,10 @@ export function preflightLines(
     ...table(["READY", "NODES OF", "KUBELET'S UNIT", "MODES", "RESTARTS"], rows, paint),
     ...notes,
     "if a node has only one of the later files, move its entries to the first file before you install:",
-    `  kubectl debug node/NAME -it --image=busybox -- ls -l ${credentialFiles.map((file) => `/host${file}`).join(" ")}`,
+    ...Array.from(directoriesOf(preflight), (directory) => {
+      const files = credentialFiles(directory).map((file) => `/host${file}`);
+      return `  kubectl debug node/NAME -it --image=busybox -- ls -l ${files.join(" ")}`;
+    }),
   ];
 }
 

@@ -822,14 +822,15 @@ test("prints notes with a wait command that returns only after the controller ha
   copyFileSync(join(chart, "templates/NOTES.txt"), join(folder, "notes.txt"));
   const shown = 'kind: Shown\nmetadata: {}\ntext: {{ tpl (.Files.Get "notes.txt") . | quote }}\n';
   writeFileSync(join(folder, "templates/shown.yaml"), shown);
-  const notes = async (role: string) => {
-    const sets = [`role=${role}`, "image.repository=a.example/b"].map((set) => `--set=${set}`);
-    const rendered = await helm(tmpdir(), "template", "gps", folder, "-n", "kube-system", ...sets);
+  const notes = async (role: Role) => {
+    const sets = [...inRole(role), "--set=image.repository=a.example/b"];
+    const rendered = await helm(tmpdir(), "template", "gps", folder, ...sets);
     return String(objectsOf(rendered).find(({ kind }) => kind === "Shown")?.["text"]);
   };
   assert.match(await notes("Cluster"), /kubectl pull-secret wait\n/);
   assert.match(await notes("Cluster"), /servedResourceVersion\}'="\$\(kubectl get secret .*\)"\n/);
   assert.match(await notes("Hosted"), /^The guest needs the CRD/);
+  for (const role of roles) assert.doesNotMatch(await notes(role), /docs\/|manifests\//, role);
   assert.match(await notes("Fleet"), /^Create the source, .* generic source-pull-secret /s);
 });
 

@@ -23,7 +23,7 @@ export const catalogue = {
   authority: [
     "GPS406",
     "is missing, or is not base64 of PEM certificates",
-    "give the API server's authority, or ask for the system's roots (docs/extend/hosted.md)",
+    "give the API server's authority, or ask for the system's roots (page Hosted control planes)",
   ],
   serverName: ["GPS407", "is not a host name", "give the name in the API server's certificate"],
   exec: ["GPS408", "would run a program", "give a token, or a client certificate and its key"],

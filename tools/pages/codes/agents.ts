@@ -91,11 +91,11 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
   GPS231: [untouched, "Update systemd, or set `spec.delivery.mode: Reread`."],
   GPS235: [
     untouched,
-    "Install the kubelet's flags, script and configuration as [docs/use/delivery-node.md](../use/delivery-node.md) shows.",
+    "Install the kubelet's flags, script and configuration. The page [Prepare nodes for a credential provider](../use/delivery-node.md) shows them.",
   ],
   GPS236: [
     untouched,
-    "Read the detail in the message. Set `config_path` in containerd's configuration and restart containerd, as [docs/use/delivery-runtime.md](../use/delivery-runtime.md) shows.",
+    "Read the detail in the message. Set `config_path` in containerd's configuration and restart containerd. The page [Let containerd use the credential](../use/delivery-runtime.md) shows how.",
   ],
   GPS242: ["The agent checks the files every 30 s.", none],
   GPS254: ["The agent reports Proved after that.", none],

@@ -1,7 +1,8 @@
 /**
  * Generates files: pages of docs/ from the code, types of lib/api/ from the CRDs, admission
- * policies from the agents' template, the chart's values and alerts, the objects of the plugin's dry
- * run, and the plugin's version from package.json. `npm run docs` writes these files. A test fails if a file is outdated.
+ * policies from the agents' template, the chart's values and alerts, the objects of the plugin's
+ * dry run, and the plugin's version from package.json. `npm run docs` writes these files. A test
+ * fails if a file is outdated.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { codesPage } from "#contract/help.ts";

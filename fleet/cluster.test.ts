@@ -189,16 +189,20 @@ test("retries a refused deletion after 5 to 30 seconds even if the system clock 
   assert.equal(guest.fleetCluster.refusal(content), undefined);
 });
 
-test("removes the Secret of a renamed cluster, and leaves the Secret that is placed there under the new name", async () => {
+test("removes a Secret that was created again with its mark, until none is left", async () => {
   const items: KubernetesObject[] = [ours];
+  const again = { ...ours, metadata: { ...ours.metadata, uid: "v", resourceVersion: "2" } };
   using guest = await guestWith(rolloutState, items, undefined, {
     removes() {
-      const metadata = { ...ours.metadata, uid: "v", resourceVersion: "2" };
-      items[0] = { ...ours, metadata };
+      if (items.pop() === ours) items.push(again);
     },
   });
   assert.equal(guest.fleetCluster.withdraw(owner), false);
   await guest.untilIdle();
+  assert.deepEqual(guest.fleetCluster.uids(owner), ["v"]);
+  assert.equal(guest.fleetCluster.withdraw(owner, true), false);
+  assert.equal(guest.fleetCluster.withdraw(owner), false);
+  await guest.untilIdle();
   assert.equal(guest.fleetCluster.withdraw(owner), true);
-  assert.equal(guest.deletions(), 1);
+  assert.equal(guest.deletions(), 2);
 });

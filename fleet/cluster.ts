@@ -49,8 +49,6 @@ export class FleetCluster {
     | { of: string | undefined; why: string; own: boolean; times: number; next: number }
     | undefined;
   #writing = false;
-  /** UIDs of the objects that we have removed. They might still exist, held by a finalizer. */
-  #removed: ReadonlySet<string> | undefined;
   readonly #contest = new Contest<string>(writes, Object.is);
   /**
    * Returns whether to take over an existing Secret. `mark` is the owner's mark on the Secret, or
@@ -151,48 +149,58 @@ export class FleetCluster {
 
   /** Brings the content to the cluster. Never rejects. The watch shows the result. */
   async change(content: Content, owner: string): Promise<void> {
-    await this.#write(content, async (cluster, objects) => {
-      for (const [at, { target, desired: by }] of this.#options.transport.placed.entries()) {
-        const [live, desired] = [objects[at], by(content, owner)];
-        const step = copyStep(live, desired, live !== undefined && this.#isOurs(live, owner));
-        if (isWrite(step))
-          await place(cluster, step, { manager: fleetManager, ...target, live, desired });
-      }
+    const objects = this.#objects();
+    if (!Array.isArray(objects)) return;
+    const writes = this.#options.transport.placed.flatMap(({ target, desired: by }, at) => {
+      const [live, desired] = [objects[at], by(content, owner)];
+      const step = copyStep(live, desired, live !== undefined && this.#isOurs(live, owner));
+      return isWrite(step) ? [{ step, manager: fleetManager, ...target, live, desired }] : [];
+    });
+    if (writes.length === 0) return;
+    await this.#write(content, async (cluster) => {
+      for (const { step, ...write } of writes) await place(cluster, step, write);
+    });
+  }
+
+  /** UIDs of the objects that this owner placed, as far as we have read them. */
+  uids(owner: string): readonly string[] {
+    return this.#copies(owner)?.map(({ object }) => uidOf(object)) ?? [];
+  }
+
+  /** The objects that this owner placed. Undefined if we do not know them now. */
+  #copies(owner: string) {
+    const objects = this.#objects();
+    if (!Array.isArray(objects)) return undefined;
+    return this.#options.transport.placed.flatMap(({ target }, at) => {
+      const object = objects[at];
+      return object !== undefined && isPlacedBy(object, owner) ? [{ target, object }] : [];
     });
   }
 
   /**
    * Removes the objects that this owner placed, in reverse order, but not during the pause after a
-   * refusal. Returns true when none of the objects is left. If we serve this cluster under another
-   * name too, we place other objects there, and these stay.
+   * refusal. Returns true when none of the objects is left. `isKept`: another owner takes them over,
+   * so we remove none.
    */
-  withdraw(owner: string): boolean {
-    const objects = this.#objects();
-    if (!Array.isArray(objects) || this.busy) return false;
-    const copies = this.#options.transport.placed.flatMap(({ target }, at) => {
-      const object = objects[at];
-      return object !== undefined && isPlacedBy(object, owner) ? [{ target, object }] : [];
-    });
-    const removed = this.#removed;
-    if (copies.every(({ object }) => removed?.has(uidOf(object)) === false)) return true;
-    if ((this.refusal(undefined)?.wait ?? 0) > 0) return false;
+  withdraw(owner: string, isKept = false): boolean {
+    const copies = this.#copies(owner);
+    if (copies === undefined || this.busy) return false;
+    if (copies.length === 0) return true;
+    // A finalizer can hold an object that we have removed.
+    const present = copies.filter(({ object }) => object.metadata?.deletionTimestamp === undefined);
+    if (isKept || present.length === 0 || (this.refusal(undefined)?.wait ?? 0) > 0) return false;
     void this.#write(undefined, async (cluster) => {
-      for (const { target, object } of copies.toReversed()) {
+      for (const { target, object } of present.toReversed()) {
         const { uid = "", resourceVersion } = object.metadata ?? {};
         await cluster.remove(`${target.collection}/${target.name}`, uid, resourceVersion);
       }
-      this.#removed = new Set(copies.map(({ object }) => uidOf(object)));
     });
     return false;
   }
 
-  async #write(
-    content: Wanted,
-    write: (cluster: Cluster, objects: Objects) => Promise<void>,
-  ): Promise<void> {
-    const objects = this.#objects();
+  async #write(content: Wanted, write: (cluster: Cluster) => Promise<void>): Promise<void> {
     const { cluster } = this.#connection;
-    if (cluster === undefined || !Array.isArray(objects) || this.busy) return;
+    if (cluster === undefined || this.busy) return;
     if (!this.#options.holds()) return;
     const digest = content?.digest;
     if (this.#contest.lostUntil(digest, performance.now()) !== undefined) return;
@@ -200,7 +208,7 @@ export class FleetCluster {
     let answered = true;
     try {
       // The Lease can be lost between two writes.
-      await write(fenced(cluster, this.#options.holds), objects);
+      await write(fenced(cluster, this.#options.holds));
       this.#refusal = undefined;
       this.#unanswered = undefined;
       this.#contest.wrote(digest, performance.now());

@@ -47,7 +47,7 @@ export class FleetClusters {
     served: readonly string[],
     leaving: readonly string[] = [],
     spec?: FleetSecret["spec"],
-    mayAdopt: FleetCluster["mayAdopt"] = () => false,
+    mayAdopt: (name: string, mark: string | undefined) => boolean = () => false,
   ): void {
     const { home, holds, hint } = this.#options;
     const { via, target, clusterAPI } = spec ?? {};
@@ -77,7 +77,7 @@ export class FleetClusters {
     const going = new Set(leaving);
     for (const [name, cluster] of this.#all) {
       cluster.leaving = going.has(name);
-      cluster.mayAdopt = mayAdopt;
+      cluster.mayAdopt = (mark) => mayAdopt(name, mark);
     }
   }
 

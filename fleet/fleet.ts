@@ -124,17 +124,23 @@ export class Fleet {
     if (source === "unknown") return undefined;
     const ownerFor = ({ metadata }: FleetSecret) => ownerOf(this.#place.clusterId, metadata);
     const owner = ownerFor(object);
-    // We never take a Secret from another FleetSecret, because the two would overwrite each other.
-    const owners = new Set<string | undefined>(all.map(ownerFor));
-    const mayAdopt = (mark: string | undefined) =>
-      object.spec.conflicts === "Adopt" && !owners.has(mark);
+    const others = new Map<string | undefined, FleetSecret>(
+      all.map((other) => [ownerFor(other), other]),
+    );
+    // We take no Secret from a FleetSecret that needs it, because the two would overwrite each
+    // other.
+    const mayAdopt = (name: string, mark: string | undefined) => {
+      const other = others.get(mark);
+      return other === undefined ? object.spec.conflicts === "Adopt" : isLeaving(other, name);
+    };
+    const isTaken = (name: string) => all.some((other) => isSuccessor(other, object, name));
     const run: Run = { object, source, owner, now };
     const going = members.leaving.map(({ name }) => name);
     const names = [...members.served, ...going];
     this.#clusters.keep(members.served, going, object.spec, mayAdopt);
     const deletedClusters = await this.#deleted(run, members);
     const leaving = members.leaving.filter(({ name }) => !deletedClusters.has(name));
-    const { remaining, givenUp } = this.#withdraw(run, { ...members, leaving });
+    const { remaining, givenUp } = this.#withdraw(run, { ...members, leaving }, isTaken);
     // We wait until the Events are written, because the status that names these clusters is deleted
     // with the object.
     await Promise.all(givenUp.map((cluster) => this.#reportGivenUp(object, cluster)));
@@ -267,9 +273,14 @@ export class Fleet {
 
   /**
    * Removes the Secret from leaving clusters whose grace period has ended. Returns the clusters
-   * that might still have the Secret, and the clusters that we give up.
+   * that might still have the Secret, and the clusters that we give up. `isTaken`: another
+   * FleetSecret takes the Secret over.
    */
-  #withdraw({ object, owner, now }: Run, { served, leaving }: Members): Withdrawal {
+  #withdraw(
+    { object, owner, now }: Run,
+    { served, leaving }: Members,
+    isTaken: (name: string) => boolean,
+  ): Withdrawal {
     const { spec } = object;
     if (isPaused(object)) return { remaining: leaving, givenUp: [] };
     const due = new Map(
@@ -283,6 +294,7 @@ export class Fleet {
       served.length,
     );
     const orphan = spec.removalPolicy === "Orphan";
+    const needed = new Set(served.flatMap((name) => this.#clusters.get(name)?.uids(owner) ?? []));
     const remaining: Left[] = [];
     const abandoned: GivenUp[] = [];
     for (const member of leaving) {
@@ -293,8 +305,11 @@ export class Fleet {
       // We also call `withdraw` during the pause after a refusal. `withdraw` then writes nothing,
       // but returns whether the Secret is gone.
       const isNext = rolloutState === "refused" || change.includes(name);
-      const gone =
-        rolloutState && (orphan || (isNext && this.#clusters.get(name)?.withdraw(owner)));
+      const cluster = this.#clusters.get(name);
+      // A served cluster with the same object is the same cluster under another name.
+      const isNeeded = cluster?.uids(owner).some((uid) => needed.has(uid)) === true;
+      const isKept = !isNext || isTaken(name);
+      const gone = rolloutState && (orphan || isNeeded || cluster?.withdraw(owner, isKept));
       if (gone) continue;
       if (givenUp) abandoned.push({ name, ...(reason === undefined ? {} : { reason }) });
       else remaining.push({ ...member, reason });
@@ -335,6 +350,23 @@ export class Fleet {
     };
     this.#status.write(object, statusOf(facts, this.#status.before(object)));
   }
+}
+
+/** Whether the FleetSecret is deleted, or has deselected the cluster. */
+const isLeaving = ({ metadata, status }: FleetSecret, name: string): boolean =>
+  metadata.deletionTimestamp !== undefined ||
+  status?.clusters?.find((cluster) => cluster.name === name)?.state === "Leaving";
+
+/** Whether `other` brings its own content to the same target in the cluster. */
+function isSuccessor(other: FleetSecret, { metadata, spec }: FleetSecret, name: string): boolean {
+  const [target, via] = [JSON.stringify(spec.target), spec.via];
+  return (
+    other.metadata.uid !== metadata.uid &&
+    JSON.stringify(other.spec.target) === target &&
+    other.spec.via === via &&
+    other.status?.clusters?.some((cluster) => cluster.name === name) === true &&
+    !isLeaving(other, name)
+  );
 }
 
 /** `namespace/name` of an object. */

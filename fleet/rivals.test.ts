@@ -61,7 +61,7 @@ async function rivals(t: TestContext, spec: Partial<FleetSecretSpec> = {}) {
         clusterAPI: { namespaceSelector: { matchLabels: { [`by-${name}`]: "yes" } } },
         target: { name: "target" },
         via: "ClusterResourceSet",
-        removal: { grace: "5m", deadline: "1h" },
+        removal: { grace: "30s", deadline: "1h" },
         ...spec,
       },
     });
@@ -70,8 +70,14 @@ async function rivals(t: TestContext, spec: Partial<FleetSecretSpec> = {}) {
     deselect: async (name: Name) => await label(name, null),
     remove: async (name: Name) =>
       await home.remove(`${here}/${name}`, of(name)?.metadata.uid ?? ""),
-    /** Lets this many seconds pass. Every five seconds, each object runs once. */
-    async pass(seconds: number) {
+    steer: async (name: Name, managementState: "Managed" | "Paused") =>
+      void (await home.apply(
+        `${here}/${name}`,
+        { metadata: { name }, spec: { managementState } },
+        { manager: "steering", force: true },
+      )),
+    /** Lets this many seconds pass. Every five seconds, each object runs once, and then `check`. */
+    async pass(seconds: number, check = () => {}) {
       for (let passed = 0; passed < seconds; passed += 5) {
         const all = (["first", "second"] as const).flatMap((name) => of(name) ?? []);
         for (const object of all) {
@@ -82,6 +88,7 @@ async function rivals(t: TestContext, spec: Partial<FleetSecretSpec> = {}) {
           await fleet.run(object, all);
         }
         for (let turn = 0; turn < 9; turn += 1) await setImmediate();
+        check();
         t.mock.timers.tick(5000);
       }
     },
@@ -110,7 +117,7 @@ const ends: readonly (readonly [what: string, end: (scenario: Rivals) => Promise
 ];
 for (const conflicts of ["Refuse", "Adopt"] as const)
   for (const [what, end] of ends)
-    test(`${conflicts}: does not touch the Secret of another FleetSecret, and places its own after that one ${what}`, async (t) => {
+    test(`${conflicts}: does not touch the Secret of another FleetSecret, and takes it over when that one ${what}`, async (t) => {
       const scenario = await rivals(t, { conflicts });
       await scenario.select("first");
       await scenario.pass(60);
@@ -118,8 +125,21 @@ for (const conflicts of ["Refuse", "Adopt"] as const)
       await scenario.pass(60);
       assert.deepEqual([scenario.owner(), scenario.state("second")], ["first", "Failed GPS435"]);
       await end(scenario);
-      await scenario.pass(290);
-      assert.equal(scenario.owner(), "first", "within the grace period");
-      await scenario.pass(60);
+      await scenario.pass(60, () => assert.ok(scenario.owner(), "the Secret is always there"));
       assert.deepEqual([scenario.owner(), scenario.state("first")], ["second", undefined]);
     });
+
+test("leaves the Secret in place until its paused successor takes it over", async (t) => {
+  const scenario = await rivals(t);
+  await scenario.select("first");
+  await scenario.pass(60);
+  await scenario.select("second");
+  await scenario.pass(60);
+  await scenario.steer("second", "Paused");
+  await scenario.remove("first");
+  await scenario.pass(90);
+  assert.deepEqual([scenario.owner(), scenario.state("first")], ["first", "Leaving"]);
+  await scenario.steer("second", "Managed");
+  await scenario.pass(60);
+  assert.deepEqual([scenario.owner(), scenario.state("first")], ["second", undefined]);
+});

@@ -54,7 +54,7 @@ test("makes a Secret with the copy's data, the copy's UID as its name, and the c
 test("creates an immutable Secret only from an immutable object", () => {
   for (const immutable of [true, false])
     assert.equal(
-      management.resultOf(objectOf("tenant-a", { immutable }), content).immutable,
+      management.resultOf(objectOf("tenant-a", { immutable }), content).immutable === true,
       immutable,
     );
 });

@@ -14,7 +14,6 @@ import { syncSecretsIn } from "./objects.ts";
 
 type Kept = Readonly<{ metadata: Readonly<{ name: string; labels?: object }>; status?: object }>;
 
-const freeze = (object: Kept): Kept => ({ ...object, immutable: true }) as Kept;
 const relabel = (object: Kept): Kept => ({
   ...object,
   metadata: {
@@ -103,7 +102,6 @@ function engineOf(t: TestContext, side: "management" | "tenant") {
 /** The side, how admission changes each write, and the maximum of writes in the first minute. */
 const admissions = [
   ["management", relabel, 10],
-  ["management", freeze, 20],
   ["tenant", relabel, 10],
 ] as const;
 for (const [side, admit, most] of admissions)

@@ -33,7 +33,7 @@ const tokens: ReadonlySet<string> = new Set([
  * name.
  */
 export function copyOf(
-  { metadata, immutable = false }: SyncSecret,
+  { metadata, immutable }: SyncSecret,
   { type, data }: SyncContent,
   namespace: string,
   clusterId?: string,
@@ -42,7 +42,7 @@ export function copyOf(
   const { labels, annotations } = marksOf(origin);
   const marks = { labels, annotations: { ...annotations, ...clusterOf(clusterId) } };
   const placed = { name: metadata.uid ?? "", namespace, ...marks };
-  return { apiVersion, kind: "SyncSecret", metadata: placed, type, data, immutable };
+  return { apiVersion, kind: "SyncSecret", metadata: placed, type, data, ...fixed(immutable) };
 }
 
 /**
@@ -67,9 +67,11 @@ export function secretOf(object: SyncSecret, { type, data }: SyncContent): Decla
     },
     type: opaque ? "Opaque" : type,
     data,
-    immutable: object.immutable ?? false,
+    ...fixed(object.immutable),
   };
 }
+
+const fixed = (immutable = false) => (immutable ? { immutable } : {});
 
 const marksOf = (origin: Origin) => ({
   labels: { ...managedBy, ...originLabels(origin) },

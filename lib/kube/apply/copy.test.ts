@@ -42,7 +42,6 @@ const declared = (data: Record<string, string>, more: object = {}): Declared => 
   },
   type: "Opaque",
   data,
-  immutable: false,
   ...more,
 });
 
@@ -58,6 +57,8 @@ class History {
   /** The foreign object, as its author stored it. */
   #foreign: Secret | undefined;
   #isLost = false;
+  /** The version that our client has read. */
+  #read: string | undefined;
   #beforeWrite: (() => Promise<void>) | undefined;
   #data: Record<string, string> = { a: "MQ==" };
 
@@ -101,6 +102,8 @@ class History {
       this.#foreign = await this.#others.create<Secret>(collection, body);
     },
     "the next answer is lost": () => void (this.#isLost = true),
+    "another client deletes first": () =>
+      void (this.#beforeWrite = async () => await this.#delete()),
     "another client writes first": () =>
       void (this.#beforeWrite = async () => await this.#edit({ data: { y: "eA==" } })),
   };
@@ -121,12 +124,18 @@ class History {
         await write(async () => await this.#ours.apply<T>(...args)),
       patch: async <T>(...args: Parameters<Cluster["patch"]>) =>
         await write(async () => await this.#ours.patch<T>(...args)),
-      remove: async (...args) => await write(async () => await this.#ours.remove(...args)),
+      remove: async (...args) =>
+        await write(async () => {
+          const { resourceVersion } = this.live?.metadata ?? {};
+          await this.#ours.remove(...args);
+          assert.ok([undefined, this.#read].includes(resourceVersion), "a change was not seen");
+        }),
     };
   }
 
   async #step(take: (live: LiveCopy | undefined, step: CopyStep) => Promise<unknown>) {
     const live = this.live && liveCopy(this.live);
+    this.#read = live?.metadata?.resourceVersion;
     const step = copyStep(live, this.desired, live !== undefined && isOurs(live));
     await take(live, step).catch((error: unknown) => {
       const failure = error instanceof ApiError ? writeFailure(error) : undefined;
@@ -199,6 +208,7 @@ test("law: writes nothing while the object is as declared, whatever others add t
 });
 
 const live = (more: object = {}): LiveCopy => liveCopy({ ...declared({ a: "MQ==" }), ...more });
+const held = { ...declared({}).metadata, deletionTimestamp: new Date() };
 const many = Object.fromEntries(Array.from({ length: 101 }, (_, at) => [`k${at}`, ""]));
 const steps: readonly (readonly [
   what: string,
@@ -210,7 +220,17 @@ const steps: readonly (readonly [
   ["it is as declared", live(), {}, "nothing"],
   ["it should be immutable", live(), { immutable: true }, "update"],
   ["it is immutable as declared", live({ immutable: true }), { immutable: true }, "nothing"],
-  ["another client made it immutable", live({ immutable: true }), {}, "recreate"],
+  ["another client made it immutable", live({ immutable: true }), {}, "nothing"],
+  ["it is immutable with other content", live({ immutable: true, data: {} }), {}, "recreate"],
+  ["it is immutable and lost its owner", live({ immutable: true, metadata: {} }), {}, "update"],
+  ["a finalizer holds it", live({ metadata: held }), {}, "wait"],
+  ["a finalizer holds it with other content", live({ metadata: held, data: {} }), {}, "update"],
+  [
+    "a finalizer holds it with another type",
+    live({ metadata: held, type: "kubernetes.io/tls" }),
+    {},
+    "wait",
+  ],
   ["it has another type", live({ type: "kubernetes.io/tls" }), {}, "recreate"],
   ["another client added a key", live({ data: { a: "MQ==", b: "" } }), {}, "update"],
   ["it has more keys than we can name", live({ data: many }), {}, "recreate"],
@@ -226,7 +246,7 @@ test("keeps owners and finalizers of others, and removes their content", () => {
   const metadata = { uid: "u", resourceVersion: "7", ownerReferences: [other], finalizers: ["f"] };
   const copy = live({ metadata, data: { b: "eA==" } });
   const patch = copyPatch(copy, desiredOf(declared({ a: "MQ==" })));
-  assert.deepEqual(patch.data, { b: null, a: "MQ==" });
+  assert.deepEqual([patch.data, patch.stringData], [{ b: null, a: "MQ==" }, null]);
   assert.deepEqual(patch.metadata.ownerReferences, [other, owner]);
   assert.deepEqual([patch.metadata.uid, patch.metadata.resourceVersion], ["u", "7"]);
   assert.ok(!("finalizers" in patch.metadata));

@@ -87,7 +87,7 @@ export type WriteStep =
 
 export type CopyStep =
   | WriteStep
-  /** The object is being deleted. We wait until it is gone. */
+  /** The object is being deleted, and needs no update. We wait until it is gone. */
   | "wait"
   /** Another program made the object, so we do not touch it. */
   | "foreign"
@@ -95,18 +95,20 @@ export type CopyStep =
   | "nothing";
 
 /** The next step. `isOurs`: we made the live object, even if others have edited it since. */
-export function copyStep(
-  live: LiveCopy | undefined,
-  { body, digest }: Desired,
-  isOurs: boolean,
-): CopyStep {
+export function copyStep(live: LiveCopy | undefined, desired: Desired, isOurs: boolean): CopyStep {
   if (live === undefined) return "create";
-  if (live.metadata?.deletionTimestamp !== undefined) return "wait";
   if (!isOurs) return "foreign";
+  const step = stepFor(live, desired);
+  return live.metadata?.deletionTimestamp !== undefined && step !== "update" ? "wait" : step;
+}
+
+function stepFor(live: LiveCopy, { body, digest }: Desired): CopyStep {
   const isImmutable = live.immutable === true;
-  if (live.digest === digest && isImmutable === (body.immutable === true))
-    return isMarked(live.metadata ?? {}, body) ? "nothing" : "update";
-  if (live.digest === digest && !isImmutable) return "update";
+  if (live.digest === digest) {
+    // An object that others made immutable has the right content, so it stays.
+    const isFixed = isImmutable || body.immutable !== true;
+    return isFixed && isMarked(live.metadata ?? {}, body) ? "nothing" : "update";
+  }
   const isSameType = (live.type ?? "Opaque") === (body.type ?? "Opaque");
   // A patch removes a key by its name. Content other than data, a spec, has immutable fields.
   const canChange = !isImmutable && isSameType && live.keys !== undefined;

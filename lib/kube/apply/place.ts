@@ -1,5 +1,6 @@
 /** Makes a copy as declared, and confirms by the reply that the API server stored it so. */
 import type { KubernetesObject, V1ObjectMeta } from "@kubernetes/client-node";
+import { ApiError } from "#kube/client/api-error.ts";
 import { newborn, type Cluster } from "#kube/client/cluster.ts";
 import {
   copyPatch,
@@ -50,9 +51,20 @@ export async function place(cluster: Cluster, step: WriteStep, write: CopyWrite)
   if (step === "recreate") await cluster.remove(path, uid, resourceVersion, propagation);
   const reply =
     live !== undefined && step === "update"
-      ? await cluster.patch<KubernetesObject>(path, copyPatch(live, desired))
+      ? await cluster
+          .patch<KubernetesObject>(path, copyPatch(live, desired))
+          .catch((error: unknown) => {
+            throw isGone(error) ? conflictAt(path) : error;
+          })
       : await cluster.apply<KubernetesObject>(path, created(desired), { manager, force: true });
   const written = keep(reply);
   if (copyStep(written, desired, true) !== "nothing")
     throw new ChangedByAdmission(written.metadata);
 }
+
+/** Whether another client has deleted the object that we update. */
+const isGone = (error: unknown): boolean =>
+  error instanceof ApiError && error.status === 404 && !error.isDenial;
+
+const conflictAt = (path: string) =>
+  new ApiError({ status: 409, reason: "Deleted", method: "PATCH", path });

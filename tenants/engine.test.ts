@@ -39,6 +39,8 @@ test("does not lengthen the pause after a failure when the system clock is set b
   assert.ok(again <= pause, `${again} s after ${pause} s`);
 });
 
+const silent = pino({ level: "silent" });
+
 type Stored = Readonly<{ metadata: V1ObjectMeta }>;
 
 /** Both clusters of a tenant, in memory. */
@@ -352,4 +354,37 @@ test("reports only once in status that it does not copy a copy", async () => {
   await engine.run();
   assert.equal(ready()?.reason, "Synced");
   assert.ok(!management.asked.some(({ verb }) => verb === "create"));
+});
+
+test("deletes a Secret whose copy was deleted with its dependents orphaned, but not a person's own copy", async (t) => {
+  const api = new FakeApi();
+  api.store.define(readFileSync("manifests/chart/files/syncsecrets/syncsecrets.yaml", "utf8"));
+  const client = directly(api, "management");
+  let now = performance.now();
+  t.mock.method(performance, "now", () => now);
+  const engine = new Engine(managementSide(client, "a"), silent, { looked() {} });
+  const run = async () => {
+    await engine.run();
+    await engine.run();
+  };
+  const metadata = { name: "one", namespace: "a" };
+  const copy = await client.create<Stored>(syncSecretsIn("a"), { metadata, data: { a: "eA==" } });
+  await run();
+  const { uid = "" } = copy.metadata;
+  const path = `${secretsIn("a")}/${uid}`;
+  const { metadata: its } = api.object<Stored>(path) ?? assert.fail("there is no Secret");
+  // What Kubernetes does after a DELETE with propagationPolicy Orphan.
+  const { labels = {}, annotations = {}, uid: secretUid = "", resourceVersion = "" } = its;
+  const version = { uid: secretUid, resourceVersion };
+  await client.patch(path, { metadata: { ...version, ownerReferences: null } });
+  await client.remove(`${syncSecretsIn("a")}/one`, uid);
+  await client.create(secretsIn("a"), { metadata: { name: "kept", labels, annotations } });
+  await run();
+  now += 3500_000;
+  await run();
+  assert.ok(api.object(path), "within the hour");
+  now += 200_000;
+  await run();
+  assert.equal(api.object(path), undefined);
+  assert.ok(api.object(`${secretsIn("a")}/kept`));
 });

@@ -110,6 +110,9 @@ function foundBy(error: ApiError): Found {
   }
 }
 
+/** The name of each Secret of ours. A copy that a person makes of it has another name. */
+const isUid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
 export const managementSide = (
   cluster: Cluster,
   namespace: string,
@@ -122,6 +125,9 @@ export const managementSide = (
   results: secretsIn(namespace),
   noun: "Secret",
   propagation: "Background",
+  // The tenant's account can delete its copy so that the Secret loses its owner and stays.
+  deadline: 3600,
+  isOwn: (metadata) => isCopy(metadata) && isUid.test(metadata.name ?? ""),
   resultOf: secretOf,
   isOurs: isSecretOf,
   describe: ({ metadata: { name = "", resourceVersion = "" } = {} }) => ({

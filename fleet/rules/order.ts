@@ -4,7 +4,7 @@
  */
 
 export type RolloutState =
-  /** Has proved the content, and kept it long enough. */
+  /** Has proved the content. */
   | "done"
   /** Has a place: it is being changed, or has not proved the content yet. */
   | "working"

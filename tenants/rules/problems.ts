@@ -65,7 +65,7 @@ export const catalogue = {
   leftBehind: [
     "GPS478",
     "deleted without confirmation from the management cluster: {}",
-    "no action needed: a copy that still exists there is deleted when that cluster answers again",
+    "no action needed: a copy that no finalizer holds is deleted when that cluster answers again",
   ],
   tokenEnds: [
     "GPS477",

@@ -74,7 +74,7 @@ export async function dryRun(cluster: Cluster, settings: Settings): Promise<DryR
         return { kind, result: "accepted" };
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;
-        return { kind, ...judgementOf(error, kind, settings) };
+        return Object.assign({ kind }, judgementOf(error, kind, settings));
       }
     }),
   );

@@ -179,8 +179,8 @@ export class FleetCluster {
 
   /**
    * Removes the objects that this owner placed, in reverse order, but not during the pause after a
-   * refusal. Returns true when none of the objects is left. `isKept`: another owner takes them over,
-   * so we remove none.
+   * refusal. Returns true when none of the objects is left. `isKept`: we remove none, because
+   * another owner takes them over.
    */
   withdraw(owner: string, isKept = false): boolean {
     const copies = this.#copies(owner);

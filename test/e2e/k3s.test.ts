@@ -1,6 +1,6 @@
 /**
- * A node with the shape of a worker of k3s: one process has the kubelet's own code and containerd as
- * its child (k3s/main.go), in the unit that k3s's installer writes. It is not k3s itself.
+ * A node with the shape of a worker of k3s: one process has the kubelet's own code, and containerd
+ * as its child (k3s/main.go), in the unit that k3s's installer writes. It is not k3s itself.
  */
 import assert from "node:assert/strict";
 import { cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";

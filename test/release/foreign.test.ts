@@ -29,7 +29,11 @@ async function writeForeignBase(layout: string): Promise<void> {
   const include = `--include=${libraries.join(",")}`;
   const mirror = await debianMirror();
   await run([
-    ...["debootstrap", ...flags, include, "bookworm", debian],
+    "debootstrap",
+    ...flags,
+    include,
+    "bookworm",
+    debian,
     ...(mirror === undefined ? [] : [mirror]),
   ]);
   for (const library of libraries)

@@ -226,9 +226,8 @@ export class FakeApi {
 /** Refuses an object that states another kind than that of the request's path. */
 function expectKind({ resource }: Address, body: Body): void {
   for (const field of ["apiVersion", "kind"] as const) {
-    const given = body[field];
-    if (given !== undefined && given !== resource[field])
-      throw refuse(400, "BadRequest", `the object's ${field} is ${given}, not ${resource[field]}`);
+    if (![undefined, resource[field]].includes(body[field] as string | undefined))
+      throw refuse(400, "BadRequest", `the object's ${field} is not ${resource[field]}`);
   }
 }
 

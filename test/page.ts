@@ -124,6 +124,8 @@ type Surroundings = Readonly<{
   /** Context → its cluster. The first context is the current one. */
   contexts: Readonly<Record<string, Cluster>>;
   env?: Readonly<Record<string, string>>;
+  /** Other programs that the page calls besides kubectl and the plugin: name → file. */
+  programs?: Readonly<Record<string, string>>;
   /**
    * Returns the output of `kubectl logs` for programs that run in no pod. If absent, the real
    * kubectl runs.
@@ -132,7 +134,10 @@ type Surroundings = Readonly<{
 }>;
 
 /** Makes a folder with all that the page expects: contexts, the manifests, the plugin. */
-export function deskAt(folder: string, { contexts, env = {}, logs }: Surroundings): Desk {
+export function deskAt(
+  folder: string,
+  { contexts, env = {}, programs = {}, logs }: Surroundings,
+): Desk {
   mkdirSync(join(folder, "bin"), { recursive: true });
   symlinkSync(join(root, "manifests"), join(folder, "manifests"));
   const entries = Object.entries(contexts).map(([name, { kubeconfig }]) => {
@@ -162,6 +167,7 @@ export function deskAt(folder: string, { contexts, env = {}, logs }: Surrounding
   const faked = logs === undefined ? "" : `[ "$3" = logs ] && exec cat ${folder}/logs\n`;
   program("kubectl", `${faked}exec ${kubectl} "$@"`);
   program("kubectl-pull_secret", `exec ${process.execPath} ${plugin} "$@"`);
+  for (const [name, file] of Object.entries(programs)) program(name, `exec ${file} "$@"`);
   const path = [join(folder, "bin"), dirname(process.execPath), process.env["PATH"]];
   const around = {
     ...directEnvironment(),

@@ -95,6 +95,8 @@ async function showJoiner(cluster: ScriptedCluster, narrator: Narrator): Promise
   await cluster.addNode("node3");
   await untilEverywhere(cluster, base64("robot:two"), narrator);
   narrator.claim("joinedToo", true, { seconds: seconds(begun) });
+  const { length } = cluster.nodes;
+  await until("its kubelet is restarted", async () => (await proved(cluster)) === length);
 }
 
 async function showFailure(cluster: ScriptedCluster, narrator: Narrator): Promise<void> {
@@ -204,21 +206,23 @@ async function untilCondition(
  * Counts the nodes that had reported Proved when systemd was asked for the second restart. The
  * returned function waits for that restart.
  */
-function watchOrder({ admin, nodes }: ScriptedCluster): () => Promise<number> {
+function watchOrder(cluster: ScriptedCluster): () => Promise<number> {
   let restarts = 0;
   const { promise, resolve, reject } = Promise.withResolvers<number>();
-  const proved = async () => {
-    const reports = await Promise.all(
-      nodes.map(({ name }) => admin.get<NodePullSecret>(`${collections.nodePullSecrets}/${name}`)),
-    );
-    return reports.filter((object) => object?.status?.result === "Proved").length;
-  };
-  for (const { systemd } of nodes)
+  for (const { systemd } of cluster.nodes)
     systemd.onCall = (call) => {
       if (call === "RestartUnit") restarts += 1;
-      if (call === "RestartUnit" && restarts === 2) proved().then(resolve, reject);
+      if (call === "RestartUnit" && restarts === 2) proved(cluster).then(resolve, reject);
     };
   return () => promise;
+}
+
+/** How many nodes have reported Proved. */
+async function proved({ admin, nodes }: ScriptedCluster): Promise<number> {
+  const reports = await Promise.all(
+    nodes.map(({ name }) => admin.get<NodePullSecret>(`${collections.nodePullSecrets}/${name}`)),
+  );
+  return reports.filter((object) => object?.status?.result === "Proved").length;
 }
 
 const seconds = (since: number): string => ((performance.now() - since) / 1000).toFixed(1);

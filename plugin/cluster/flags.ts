@@ -17,8 +17,6 @@ function onlyNamespace(value: string): string | undefined | Wrong {
 export const clusterFlags = {
   kubeconfig: { read: text, what: "the kubeconfig file, instead of KUBECONFIG's" },
   context: { read: text, what: "the kubeconfig's context, instead of its current one" },
-  server: { read: text, what: "the API server's address, instead of the context's" },
-  token: { read: text, what: "a bearer token, instead of the context's user" },
   namespace: {
     read: onlyNamespace,
     short: "n",

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { temporary } from "#test/temporary.ts";
-import { configOf, contextsOf, place, reach } from "./reach.ts";
+import { contextsOf, reach } from "./reach.ts";
 
 /** Calls `then` with these environment variables, and then restores the old values. */
 function having(variables: Readonly<Record<string, string>>, then: () => void): void {
@@ -52,31 +52,4 @@ test("refuses an http:// API server, except if insecure-skip-tls-verify is set",
     message: /^context "proxy": its server begins with http:\/\/, such as that of kubectl proxy; /,
   });
   assert.doesNotThrow(reaching({ server, "insecure-skip-tls-verify": true }));
-});
-
-test("uses --server and --token in place of the context's address and user, each alone", (t) => {
-  const kubeconfig = join(temporary(t), "config");
-  const value = {
-    "current-context": "a",
-    contexts: [{ name: "a", context: { cluster: "a", user: "a" } }],
-    clusters: [{ name: "a", cluster: { server: "https://a.example" } }],
-    users: [{ name: "a", user: { token: "t" } }],
-  };
-  writeFileSync(kubeconfig, JSON.stringify(value)); // JSON is YAML
-  const how = { kubeconfig, context: undefined };
-  const [server, token] = ["https://b.example", "u"];
-  for (const [more, address, user] of [
-    [{}, "https://a.example", "t"],
-    [{ server }, server, "t"],
-    [{ token }, "https://a.example", "u"],
-    [{ server, token }, server, "u"],
-  ] as const) {
-    assert.equal(place({ ...how, ...more }).server, address);
-    const config = configOf({ ...how, ...more });
-    assert.deepEqual(
-      [config.getCurrentCluster()?.server, config.getCurrentUser()?.token],
-      [address, user],
-    );
-  }
-  assert.throws(() => reach({ ...how, server: "http://b.example" }), { name: "Misuse" });
 });

@@ -19,10 +19,11 @@ const answerSeconds = 30;
  * used.
  */
 export const reach = (how: Reach): Cluster => {
-  const { seconds = answerSeconds } = how;
-  return explained(how.kubeconfig, () => {
-    const config = configOf(how);
+  const { kubeconfig, context, token, seconds = answerSeconds } = how;
+  return explained(kubeconfig, () => {
+    const config = loadKubeConfig(kubeconfig, context);
     refusePlainHttp(config);
+    if (token !== undefined) identify(config, token);
     return connect(config, () => {}, { manager, seconds });
   });
 };
@@ -41,16 +42,10 @@ function refusePlainHttp(config: KubeConfig): void {
     );
 }
 
-/** The kubeconfig, with the address and the token that replace those of the context. */
-export function configOf({ kubeconfig, context, server, token }: Reach): KubeConfig {
-  const config = loadKubeConfig(kubeconfig, context);
-  const [cluster, user] = [config.getCurrentCluster(), config.getCurrentUser()];
-  if (cluster !== null && (server !== undefined || token !== undefined))
-    config.loadFromClusterAndUser(
-      { ...cluster, ...(server !== undefined && { server }) },
-      token === undefined && user !== null ? user : { name: "token", token: token ?? "" },
-    );
-  return config;
+/** Uses the token instead of the context's user. */
+function identify(config: KubeConfig, token: string): void {
+  const cluster = config.getCurrentCluster();
+  if (cluster !== null) config.loadFromClusterAndUser(cluster, { name: "token", token });
 }
 
 /** Names of the kubeconfig's contexts. Throws Misuse if the kubeconfig cannot be used. */
@@ -75,8 +70,10 @@ export const namespaceOf = ({ kubeconfig, context }: Reach): string =>
  * The address and the certificate authority of a context's cluster. Throws Misuse if the kubeconfig
  * or the authority's file cannot be used.
  */
-export function place(how: Reach): ServerAddress {
-  const cluster = explained(how.kubeconfig, () => configOf(how).getCurrentCluster());
+export function place({ kubeconfig, context }: Reach): ServerAddress {
+  const cluster = explained(kubeconfig, () =>
+    loadKubeConfig(kubeconfig, context).getCurrentCluster(),
+  );
   const { server = "", caData, caFile, tlsServerName } = cluster ?? {};
   const authority =
     caData ?? (caFile && explained(caFile, () => readFileSync(caFile).toString("base64")));

@@ -74,10 +74,8 @@ export type Reach = Readonly<{
   context: string | undefined;
   /** Maximum number of seconds to wait for an answer. Default: 30. */
   seconds?: number;
-  /** The address to use in place of the kubeconfig's. */
-  server?: string | undefined;
   /** The token to use in place of the kubeconfig's credential. */
-  token?: string | undefined;
+  token?: string;
 }>;
 
 /** The data about a kubeconfig's cluster that another program needs to connect to the cluster. */

@@ -254,6 +254,16 @@ test("reads a configuration that imports a directory that does not exist", (t) =
   assert.equal(read().unfit, undefined);
 });
 
+test("follows no link in the place where it stages files", (t) => {
+  const root = node(t).place.hostsDirectory;
+  const theirs = join(root, "a.io/hosts.toml");
+  mkdirSync(join(root, "a.io"));
+  writeFileSync(theirs, "# theirs\n");
+  symlinkSync("a.io", join(root, ".global-pull-secret"));
+  clearStaging(root);
+  assert.deepEqual(readdirSync(root, { recursive: true }), ["a.io", "a.io/hosts.toml"]);
+});
+
 /** Runs `work` again and again, each time killed before a later change, until it ends. */
 async function withKills(work: () => Promise<void>): Promise<void> {
   const killed = new Error("killed");

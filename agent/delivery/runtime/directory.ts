@@ -154,7 +154,9 @@ export async function writeHosts(root: string, changes: readonly HostsChange[]):
 /** Removes what a killed agent has staged, because it contains credentials. */
 export function clearStaging(root: string): void {
   const staging = join(root, stagingName);
-  const names = ignoring("ENOENT", () => ignoring("ENOTDIR", () => readdirSync(staging))) ?? [];
+  // A link could lead to the directory of a registry.
+  const isOurs = lstatSync(staging, { throwIfNoEntry: false })?.isDirectory() === true;
+  const names = isOurs ? readdirSync(staging) : [];
   for (const name of names) if (name.startsWith(hostsName)) discard(join(staging, name));
   discard(staging);
 }

@@ -266,6 +266,19 @@ test("sends a report at once after a rest", async (t) => {
   assert.deepEqual(pauses, []);
 });
 
+test("reports to each new order at once, however fast orders follow each other", async (t) => {
+  const { server, open, pauses } = await setUp(t);
+  const api = open();
+  for (const attempt of [1, 2, 3, 4]) {
+    server.order({ ...order, attempt });
+    api.report({ ...report, attempt });
+    await until(() => hasReport(api.seen().own, report.code, attempt));
+    // The watch can show a report before its answer comes. This answer comes later.
+    await api.leaseRenewed();
+  }
+  assert.deepEqual(pauses, []);
+});
+
 test("cuts texts, and replaces control characters and halves of characters", async (t) => {
   const { server, open } = await setUp(t);
   server.order(order);

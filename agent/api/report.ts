@@ -1,4 +1,5 @@
 /** Brings the agent's newest report into the status of the node's NodePullSecret. */
+import { keyOf } from "#contract/order.ts";
 import type { Sending } from "./follow.ts";
 import { type NewReport, type Own, isReported, statusOf, trimmed } from "./objects.ts";
 import { pauseAfter, steady } from "./pause.ts";
@@ -16,7 +17,7 @@ export function openReporter(options: Options) {
   const { connection, path, own, accepted, streak, pause, clock, signal } = options;
   let newest: NewReport | undefined;
   let isSending = false;
-  /** How many reports were sent without a rest between them, and when the last one was sent. */
+  /** How many reports for one order were sent without a rest, and when the last one was sent. */
   let sent = 0;
   let last = Number.NEGATIVE_INFINITY;
 
@@ -57,8 +58,9 @@ export function openReporter(options: Options) {
   }
 
   return {
-    /** Sets the report. Sends it if it is new. */
+    /** Sets the report. Sends it if it is new. The first report for an order does not wait. */
     report(report: NewReport): void {
+      if (newest === undefined || keyOf(newest) !== keyOf(report)) sent = 0;
       newest = trimmed(report);
       void send();
     },

@@ -59,7 +59,7 @@ async function measured(testbed: Testbed, way: Way, isQuick: boolean) {
   const name = `four nodes, ${way.delivery.mode}`;
   return [
     measure(
-      { name: `${name}, Secret written to the last node's next pull`, unit: "s", atMost: 3 },
+      { name: `${name}, Secret written to the last node's next pull`, unit: "s", atMost: 2 },
       seconds,
     ),
     measure(

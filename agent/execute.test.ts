@@ -87,6 +87,18 @@ test("delays the next write after another program's change was recorded", async 
   assert.ok(history.writeIn() > 0);
 });
 
+test("forgets former writes when the node takes new content", async (t) => {
+  for (const [take, wait] of [
+    [commitOf(idle, "absent"), 1000],
+    [record("GPS226", idle, undefined), 0],
+  ] as const) {
+    const { effects, history } = place(t);
+    for (let writes = 0; writes < 5; writes += 1) history.wrote();
+    await act(take, effects);
+    assert.equal(history.writeIn(), wait);
+  }
+});
+
 test("remembers why a write failed", async (t) => {
   const { effects, folder, history, target } = place(t);
   writeFileSync(folder, "");

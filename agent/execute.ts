@@ -42,6 +42,7 @@ export async function act(step: Step, effects: Effects): Promise<string | undefi
       await counted(history, () =>
         commit(join(config.kubeletDirectory, nodeFiles.config), folder, step.commit),
       );
+      if (step.code === codes.toBeWritten) history.startOver();
       history.wrote();
       return undefined;
     case "answer":
@@ -55,6 +56,7 @@ export async function act(step: Step, effects: Effects): Promise<string | undefi
       return await restart(step, folder, effects);
     case "record":
       await counted(history, () => saveJournal(folder, step.journal, step.former));
+      if (step.code === codes.toBeWritten) history.startOver();
       // Another program writes. It might write again and again.
       if (step.code === codes.learned) history.wrote();
       return undefined;

@@ -17,7 +17,7 @@ test("measures how long a value stays the same", () => {
   assert.deepEqual(held, [0, 50, 0, 10, 0, 0]);
 });
 
-test("spaces writes that follow each other: at once, 1 s, 2 s … a minute, and starts over after five quiet minutes", () => {
+test("spaces writes that follow each other: at once, 1 s, 2 s … a minute, and starts over after five quiet minutes or for new content", () => {
   let now = 0;
   const history = new History(() => now);
   const waits: number[] = [];
@@ -31,6 +31,9 @@ test("spaces writes that follow each other: at once, 1 s, 2 s … a minute, and 
   assert.equal(history.writeIn(), 0);
   history.wrote();
   assert.equal(history.writeIn(), 1000);
+  history.wrote();
+  history.startOver();
+  assert.equal(history.writeIn(), 0);
 });
 
 test("tries a failed write again after 2 s, 4 s … 30 s, and starts over after a success", () => {

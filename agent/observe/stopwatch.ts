@@ -30,8 +30,9 @@ export class Stopwatch {
 const [firstPause, longestPause] = [2000, 30_000];
 
 /**
- * Writes of this process. They are spaced: the first is immediate, the next comes 1 s later, and
- * the pause doubles up to a minute while writes follow each other within five minutes.
+ * Writes of this process that undo or record what another program wrote. They are spaced: the first
+ * is immediate, the next comes 1 s later, and the pause doubles up to a minute while writes follow
+ * each other within five minutes. Content that the node is asked to take starts the count again.
  */
 export class History {
   #failure: Readonly<{ why: string; until: number }> | undefined;
@@ -44,7 +45,7 @@ export class History {
     this.#clock = clock;
   }
 
-  /** Milliseconds until the agent may write config.json, or record its changes. */
+  /** Milliseconds until the agent may repair a file, or record another program's changes. */
   writeIn(): number {
     const passed = this.#clock() - this.#last;
     return Math.max(0, Math.min(60_000, 500 * 2 ** this.#count) - passed);
@@ -68,7 +69,13 @@ export class History {
     this.#failures = 0;
   }
 
-  /** config.json was written, by us or by another program. */
+  /** The node takes new content. Its writes wait for nothing. */
+  startOver(): void {
+    this.#count = 0;
+    this.#last = Number.NEGATIVE_INFINITY;
+  }
+
+  /** A file was written, by us or by another program. */
   wrote(): void {
     const now = this.#clock();
     this.#count = now - this.#last > 300_000 ? 1 : Math.min(this.#count + 1, 10);

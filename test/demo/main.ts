@@ -6,6 +6,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { freshBundle } from "#tools/build/bundle.ts";
+import { runFleet } from "./fleet.ts";
 import { Narrator, ClaimFailed } from "./narrator.ts";
 import { showOffline } from "./offline.ts";
 import { scripts, transcript } from "./script.ts";
@@ -15,15 +16,17 @@ import { runScripted } from "./scripted-story.ts";
 const options = {
   help: { type: "boolean", short: "h" },
   cluster: { type: "boolean" },
+  fleet: { type: "boolean" },
   keep: { type: "boolean" },
   down: { type: "boolean" },
   write: { type: "boolean" },
   kubernetes: { type: "string" },
 } as const;
-const usage = `Usage: npm run demo -- [--write | --cluster [--keep | --down] [--kubernetes VERSION]]
+const usage = `Usage: npm run demo -- [--write | --fleet | --cluster [--keep | --down] [--kubernetes VERSION]]
 
 Shows the product's main function, and checks each claim.
 
+  --fleet    show two clusters that get their credential from a management cluster
   --cluster  use real nodes: needs root on Debian or Ubuntu, Go and 6 GiB of memory; takes minutes
   --keep     leave the cluster running, so that you can explore it
   --down     remove the cluster that --keep left running
@@ -37,8 +40,9 @@ in npm test: the API server, the nodes' systemd and the answers of their kubelet
 
 async function showScripted(): Promise<void> {
   process.stdout.write(about);
-  const narrator = new Narrator(process.stdout, scripts.scripted);
   await freshBundle();
+  if (asked.fleet === true) return await runFleet(new Narrator(process.stdout, scripts.fleet));
+  const narrator = new Narrator(process.stdout, scripts.scripted);
   showOffline(narrator);
   await using cluster = await ScriptedCluster.start();
   await runScripted(cluster, narrator);

@@ -54,11 +54,32 @@ export const lines = {
     "the next pull of every node has the new password, {seconds} s after the Secret was written",
   ),
   sameKubelets: claim("no kubelet was restarted"),
+  clusters: step(
+    "Start a management cluster, and two clusters with the product and one node each: staging and production",
+  ),
+  fleetSecret: step(
+    "The administrator creates one Secret and one FleetSecret; staging comes first",
+  ),
+  bothClusters: claim(
+    "the nodes of both clusters have the credential, {seconds} s after the FleetSecret was created",
+  ),
+  stagingFirst: claim("production got it only after staging's node had proved it"),
+  fleetRotated: step("The registry's password is rotated, and the one Secret with it"),
+  bothRotated: claim(
+    "the nodes of both clusters have the new password, {seconds} s after the Secret was written",
+  ),
+  fleetDeleted: step("The administrator deletes the FleetSecret"),
+  noCopy: claim("no cluster has the Secret, and no node has the credential, after {seconds} s"),
 };
 
 type Key = keyof typeof lines;
 
-/** Lines that only one of the demos shows. Both show the others. */
+const ofFleet = [
+  ...(["clusters", "fleetSecret", "bothClusters", "stagingFirst"] as const),
+  ...(["fleetRotated", "bothRotated", "fleetDeleted", "noCopy"] as const),
+] as const satisfies readonly Key[];
+
+/** Lines that only one of the demos of one cluster shows. Both show the others. */
 const only: Readonly<Record<"scripted" | "cluster", ReadonlySet<Key>>> = {
   scripted: new Set(["scripted", "controller", "delivered", "oneByOne", "joinedToo"]),
   cluster: new Set([
@@ -77,10 +98,14 @@ const only: Readonly<Record<"scripted" | "cluster", ReadonlySet<Key>>> = {
 };
 
 const without = (others: ReadonlySet<Key>): readonly Key[] =>
-  (Object.keys(lines) as Key[]).filter((key) => !others.has(key));
+  (Object.keys(lines) as Key[]).filter((key) => !new Set<Key>([...others, ...ofFleet]).has(key));
 
 /** The keys of each demo's lines, in their order. */
-export const scripts = { scripted: without(only.cluster), cluster: without(only.scripted) };
+export const scripts = {
+  scripted: without(only.cluster),
+  cluster: without(only.scripted),
+  fleet: ofFleet,
+};
 
 type Kind = "step" | "claim";
 

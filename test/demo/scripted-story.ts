@@ -1,6 +1,7 @@
 /** The demo on scripted nodes, from the first Secret to nodes without a trace of the product. */
 import { existsSync, readdirSync, writeFileSync, chmodSync } from "node:fs";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import { collections, globalPullSecretPath, owned } from "#kube/client/paths.ts";
 import type { NodePullSecret } from "#api/node-pull-secret.ts";
 import { until } from "../cluster/await.ts";
@@ -10,8 +11,8 @@ import { spoiled, type ScriptedCluster, type ScriptedNode } from "./scripted.ts"
 
 const registry = "registry.example";
 const secretPath = `${collections.secrets}/additional-pull-secret`;
-const administrator = { manager: "administrator", force: true };
-const base64 = (text: string) => Buffer.from(text).toString("base64");
+export const administrator = { manager: "administrator", force: true };
+export const base64 = (text: string) => Buffer.from(text).toString("base64");
 
 /** Another program's file on node1, in its own formatting. The other nodes have no file. */
 const others =
@@ -48,10 +49,7 @@ async function showCreation(
   await cluster.addNode("node2");
 
   narrator.step("controller");
-  const spec = { rollout: { probation }, withdrawal: { grace: "0s" } };
-  const meta = { apiVersion: "globalpullsecret.io/v1alpha1", kind: "GlobalPullSecret" };
-  const policy = { ...meta, metadata: { name: "cluster" }, spec };
-  await cluster.admin.apply(globalPullSecretPath, policy, administrator);
+  await steer(cluster, { rollout: { probation } });
   cluster.startController();
   await untilCondition(cluster, "Ready", "NoSource");
   narrator.claim("nothingYet", (await ours(cluster)).length === 0);
@@ -153,15 +151,32 @@ async function declare(cluster: ScriptedCluster, entries: Entries): Promise<void
   await write(cluster, { auths: Object.fromEntries(auths) as object });
 }
 
+/** Declares the GlobalPullSecret, whose withdrawals wait for nobody. */
+export async function steer({ admin }: ScriptedCluster, spec: object): Promise<void> {
+  const meta = { apiVersion: "globalpullsecret.io/v1alpha1", kind: "GlobalPullSecret" };
+  const steered = { ...spec, withdrawal: { grace: "0s" } };
+  const policy = { ...meta, metadata: { name: "cluster" }, spec: steered };
+  await admin.apply(globalPullSecretPath, policy, administrator);
+}
+
 async function write({ admin }: ScriptedCluster, document: object): Promise<void> {
-  const secret = {
+  await writePullSecret(admin, "additional-pull-secret", document);
+}
+
+/** Writes a pull secret in kube-system. */
+export async function writePullSecret(
+  admin: Cluster,
+  secret: string,
+  document: object,
+): Promise<void> {
+  const body = {
     apiVersion: "v1",
     kind: "Secret",
-    metadata: { name: "additional-pull-secret" },
+    metadata: { name: secret },
     type: "kubernetes.io/dockerconfigjson",
     data: { ".dockerconfigjson": base64(JSON.stringify(document)) },
   };
-  await admin.apply(secretPath, secret, administrator);
+  await admin.apply(`${collections.secrets}/${secret}`, body, administrator);
 }
 
 /** Waits until each node's file contains the text. */
@@ -218,11 +233,11 @@ function watchOrder(cluster: ScriptedCluster): () => Promise<number> {
 }
 
 /** How many nodes have reported Proved. */
-async function proved({ admin, nodes }: ScriptedCluster): Promise<number> {
+export async function proved({ admin, nodes }: ScriptedCluster): Promise<number> {
   const reports = await Promise.all(
     nodes.map(({ name }) => admin.get<NodePullSecret>(`${collections.nodePullSecrets}/${name}`)),
   );
   return reports.filter((object) => object?.status?.result === "Proved").length;
 }
 
-const seconds = (since: number): string => ((performance.now() - since) / 1000).toFixed(1);
+export const seconds = (since: number): string => ((performance.now() - since) / 1000).toFixed(1);

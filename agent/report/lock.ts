@@ -5,7 +5,7 @@
  *
  * Each agent opens a listening socket under a name that is never used again, and only then looks
  * for other sockets. So the later of two agents always sees the socket of the other agent
- * (docs/inside/decisions/node-lock.md).
+ * (docs/inside/decisions/one-writer.md).
  */
 import { randomBytes } from "node:crypto";
 import { existsSync, lstatSync, readdirSync, renameSync, unlinkSync } from "node:fs";

@@ -13,11 +13,11 @@ import { resourcesOf, type Agent, deliveryFlags } from "./agent.ts";
 /**
  * Node.js flags. The first two keep V8's heap small. A 1 MiB Secret needs 12 MiB of heap, and 26
  * MiB during a rollback with the largest config.json. We set no flag that changes how V8 compiles,
- * such as --optimize-for-size, because V8 would then reject Node.js's own code cache
- * (docs/inside/decisions/agent-cost.md). Node.js's permission model is a second barrier: the agent
- * can write only to the listed paths, and can neither start a process nor load native code. The
- * agent can read all of the kubelet's directory that no volume covers. It must open this directory
- * to make a rename durable, and Node.js allows a directory only with everything below it.
+ * such as --optimize-for-size: V8 would then reject Node.js's own code cache, and each start would
+ * take 40 ms longer. Node.js's permission model is a second barrier: the agent can write only to
+ * the listed paths, and can neither start a process nor load native code. The agent can read all of
+ * the kubelet's directory that no volume covers. It must open this directory to make a rename
+ * durable, and Node.js allows a directory only with everything below it.
  */
 const nodeFlags = [
   "--max-old-space-size=32",

@@ -50,32 +50,32 @@ function reached(file: string, files = new Set<string>()): ReadonlySet<string> {
   return files;
 }
 
-/** The cells of a promise: the files of each tier, the lowest tier first. */
-function shownIn(showing: readonly NamedTest[]): Row {
-  return tiers.map((tier) => {
-    const files = new Set(
-      showing.filter((testCase) => testCase.tier === tier).map(({ file }) => file),
-    );
-    return Array.from(files, (file) => `[${file}](../../${file})`).join("<br>");
+/** The mark of a file in the table: none if `npm test` runs the file. */
+const markOf: Readonly<Record<Tier, string>> = { test: "", cluster: "¹", all: "²" };
+
+/** The files that show a promise, the lowest tier first. */
+function shownIn(showing: readonly NamedTest[]): string {
+  const files = tiers.flatMap((tier) => {
+    const ofTier = showing.filter((testCase) => testCase.tier === tier);
+    const names = new Set(ofTier.map(({ file }) => file));
+    return Array.from(names, (file) => `[${file}](../../${file})${markOf[tier]}`);
   });
+  return files.join("<br>");
 }
 
 export function promisesPage(tests: readonly NamedTest[] = allTests()): string {
   const rows = Object.entries(promises).map(([key, sentence]): Row => {
     const showing = tests.filter(({ name }) => shownBy(name).includes(key));
-    return [key, sentence].concat(shownIn(showing));
+    return [key, sentence, shownIn(showing)];
   });
-  const head = ["number", "promise", ...tiers.map((tier) => `\`${commandOf[tier]}\``)];
   const described = Object.entries(prose).map(
     ([key, { sentence, page }]) => `| ${key} | ${sentence} | [${page}](../${page}) |`,
   );
   return `# Every promise, and the tests that show it
 
-After this page you know which tests show a promise, and how to run them. The name of a test that shows a promise begins with the promise's number. Each column lists the test files that [a command](../inside/testing.md#three-tiers) runs.
+After this page you know which tests show a promise, and how to run them. The name of a test that shows a promise begins with the promise's number. [The command](../inside/testing.md#three-tiers) \`${commandOf.test}\` runs the files without a mark, \`${commandOf.cluster}\` those with ¹, and \`${commandOf.all}\` those with ².
 
-\`npm run docs\` writes this page from the names of the tests, and a unit test compares the two.
-
-${table(head, rows)}
+${table(["number", "promise", "tests"], rows)}
 
 ## Stated, not shown
 

@@ -82,6 +82,7 @@ test("if no watch is open, does not repeat a write until a list has shown the re
   for (let n = 0; n < 3; n++) await guest.fleetCluster.change(content, owner);
   assert.equal(guest.writes(), 1);
   assert.equal(guest.fleetCluster.busy, true);
+  assert.equal(guest.fleetCluster.withdraw(owner), false, "the Secret might be there");
 });
 
 test("uses the answer to a write at once, without waiting for the event of an open watch", async () => {
@@ -187,6 +188,15 @@ test("retries a refused deletion after 5 to 30 seconds even if the system clock 
   }
   // A refused deletion does not count as a refusal of the content.
   assert.equal(guest.fleetCluster.refusal(content), undefined);
+});
+
+test("does not delete again a Secret that a finalizer holds", async () => {
+  const deletionTimestamp = "2026-01-01T00:00:00Z" as unknown as Date;
+  const metadata = { ...ours.metadata, deletionTimestamp };
+  using guest = await guestWith(rolloutState, [{ ...ours, metadata }]);
+  assert.equal(guest.fleetCluster.withdraw(owner), false);
+  await guest.untilIdle();
+  assert.equal(guest.deletions(), 0);
 });
 
 test("removes a Secret that was created again with its mark, until none is left", async () => {

@@ -201,7 +201,6 @@ export class FleetCluster {
   async #write(content: Wanted, write: (cluster: Cluster) => Promise<void>): Promise<void> {
     const { cluster } = this.#connection;
     if (cluster === undefined || this.busy) return;
-    if (!this.#options.holds()) return;
     const digest = content?.digest;
     if (this.#contest.lostUntil(digest, performance.now()) !== undefined) return;
     this.#writing = true;

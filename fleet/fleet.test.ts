@@ -142,6 +142,18 @@ test("lists a given-up cluster in status until it is selected again, even after 
   }
 });
 
+test("does not give up an unreachable cluster between the grace period and the deadline", async () => {
+  const { fleet, written } = fleetWith(1);
+  const since = new Date(Date.now() - 600_000).toISOString();
+  const early = { ...object, status: { clusters: [{ name: "gone", state: "Leaving", since }] } };
+  while (!(JSON.stringify(written.at(-1)) ?? "").includes("GPS436")) {
+    await fleet.run(early as FleetSecret, [object]);
+    await setImmediate();
+  }
+  fleet.close();
+  assert.equal(written.at(-1)?.givenUp, undefined);
+});
+
 for (const managementState of ["Managed", "Paused"] as const)
   test(`completes the deletion of a ${managementState} object at the deadline, although its cluster is unreachable`, async () => {
     const finalizers: unknown[] = [];

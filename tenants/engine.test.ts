@@ -173,7 +173,7 @@ test("sets the condition Warning on each of the tenant's objects until a token t
 
 /**
  * The tenant's side with one object and its copy. `leave` deletes the object. `pass` lets
- * time pass.
+ * time pass. `restart` replaces the process.
  */
 async function leaving(t: TestContext) {
   const pair = pairOf();
@@ -195,7 +195,8 @@ async function leaving(t: TestContext) {
     namespace: "tenant-a",
     leftBehind: async (_, message) => void reported.push(message),
   });
-  const engine = new Engine(side, quiet, { looked() {} });
+  let engine = new Engine(side, quiet, { looked() {} });
+  const restart = () => (engine = new Engine(side, quiet, { looked() {} }));
   const run = () => engine.run().catch(() => undefined);
   await create("one");
   await run();
@@ -211,7 +212,7 @@ async function leaving(t: TestContext) {
     await here.remove(`${syncSecretsIn("default")}/one`, uid);
     await run();
   };
-  return { ...pair, reported, copy, hide, pass, leave };
+  return { ...pair, reported, copy, hide, pass, leave, restart };
 }
 
 const reasons: readonly (readonly [what: string, status: number, reason: string])[] = [
@@ -294,8 +295,10 @@ for (const [status, reason] of [
     assert.equal(reported.length, 1);
   });
 
-test("L20: stops waiting at the deadline if the copy has a foreign finalizer", async (t) => {
-  const { there: managementClient, object, reported, copy, pass, leave } = await leaving(t);
+test("L20: stops waiting at the deadline, or a minute after a later start, if the copy has a foreign finalizer", async (t) => {
+  const pair = await leaving(t);
+  const { management, there: managementClient, object, reported, copy } = pair;
+  const { pass, leave, restart } = pair;
   const { metadata, ...rest } = copy() ?? assert.fail("there is no copy");
   const finalizers = ["example.com/f"];
   const path = `${syncSecretsIn("tenant-a")}/${metadata.name}`;
@@ -303,12 +306,18 @@ test("L20: stops waiting at the deadline if the copy has a foreign finalizer", a
   await leave();
   await pass(3500);
   assert.ok(object("one") && copy());
+  restart();
   await pass(101);
+  assert.ok(object("one"), "the new process has not tried for a minute");
+  await pass(61);
   assert.equal(object("one"), undefined);
   assert.deepEqual(
     reported.map((message) => message.slice(0, 6)),
     ["GPS478"],
   );
+  await pass(1);
+  await pass(3601);
+  assert.equal(management.asked.filter(({ verb }) => verb === "delete").length, 1);
 });
 
 test("in the namespace of the copies, keeps a copy that another cluster or program made", async (t) => {

@@ -162,6 +162,7 @@ for (const [whose, isNew] of [
     if (isNew) await controller[Symbol.asyncDispose]();
     // Through the proxy, the new process reaches guest-a-renamed three seconds later than guest-a.
     proxy.late = 3000;
+    const since = new Date().toISOString();
     await home.cluster.kubectl("label", "namespace", "guest-a", "capi-pull-secret-");
     if (isNew) controller = fleet.startFleet(home);
     const names = async () =>
@@ -169,6 +170,7 @@ for (const [whose, isNew] of [
     await until("the name is gone", async () => (await names())?.includes("guest-a") === false);
     await until("the Secret is there", async () => (await fleet.targetIn(a)) !== undefined);
     await untilState(home, another, "Done");
+    if (!isNew) assert.ok(!writesIn(a, since).some(({ verb }) => verb === "delete"));
     await home.cluster.kubectl("label", "namespace", another, "capi-pull-secret-");
     await until("the Secret is removed", async () => (await fleet.targetIn(a)) === undefined);
   });

@@ -10,7 +10,6 @@ import { apiTypes, fleetTypes, nodeTypes, syncTypes } from "./definition/api.ts"
 import { plugin } from "./pages/plugin.ts";
 import { agentsJson } from "./install/agents.ts";
 import { boundsFiles } from "./install/bounds.ts";
-import { chartReadme } from "./install/chart-readme.ts";
 import { monitoringFiles } from "./install/monitoring.ts";
 import { rolesTemplate, valuesSchema, valuesYaml } from "./install/values-schema.ts";
 import { promisesPage } from "./pages/promises-page.ts";
@@ -19,7 +18,7 @@ import { fleetReference, nodeReference, reference, syncReference } from "./pages
 import { configurationPage } from "./pages/configuration.ts";
 import { errorsPage } from "./pages/errors.ts";
 import { metricsPage } from "./pages/metrics.ts";
-import { readmePage, supportPage } from "./pages/platforms.ts";
+import { supportPage } from "./pages/platforms.ts";
 import { wrapped } from "./pages/markdown.ts";
 
 /** File → its whole text. */
@@ -32,7 +31,6 @@ export function pages(): Readonly<Record<string, string>> {
 
 function written(): Readonly<Record<string, string>> {
   return {
-    "README.md": readmePage(),
     "SUPPORT.md": supportPage(),
     [codesPage]: errorsPage(),
     "docs/reference/configuration.md": configurationPage(),
@@ -55,7 +53,6 @@ function written(): Readonly<Record<string, string>> {
     "manifests/chart/templates/_roles.tpl": rolesTemplate(),
     "manifests/chart/values.schema.json": valuesSchema(),
     "manifests/chart/values.yaml": valuesYaml(),
-    "manifests/chart/README.md": chartReadme(),
   };
 }
 

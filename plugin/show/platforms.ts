@@ -1,6 +1,6 @@
 /**
- * Every platform that we know. This table makes the platforms of SUPPORT.md and README.md, and
- * decides what `preflight` prints, so that they cannot disagree. Pure.
+ * Every platform that we know. This table makes the platforms of SUPPORT.md, and decides what
+ * `preflight` prints, so that they cannot disagree. Pure.
  */
 import type { V1Node } from "@kubernetes/client-node";
 import type { DeliveryMode } from "#contract/names.ts";
@@ -86,9 +86,7 @@ const carriesMore = {
   ...base,
   state: "expected",
   restarts: false,
-  restart: yes(
-    "not restarted, because the unit carries more than a kubelet; the kubelet reads the file within five minutes",
-  ),
+  restart: yes("not restarted; the kubelet reads the file within five minutes"),
 } as const satisfies Partial<Platform>;
 
 const k3sLike = {
@@ -271,8 +269,8 @@ export const platforms: readonly Platform[] = [
     name: "Kamaji, Cluster API's hosted control planes",
     state: "expected",
     restart: no("depends on the nodes' platform ([hosted](docs/extend/hosted.md))"),
-    provider: no("depends on the nodes' platform"),
-    runtime: no("depends on the nodes' platform"),
+    provider: none,
+    runtime: none,
     todo: "install `manifests/hosted`",
     evidence: "tests run two clusters, not these products",
   },

@@ -18,7 +18,7 @@ export class Narrator {
   readonly #script: Iterator<Key>;
   #step = 0;
   #liveLine = "";
-  /** The lines of the script, as they were printed. */
+  /** The lines of the script, as they were printed, without their times. */
   readonly reported: string[] = [];
 
   /**
@@ -33,7 +33,7 @@ export class Narrator {
 
   step(key: KeyOf<"step">): void {
     this.#step += 1;
-    this.reported.push(this.#print(`${this.#step}. ${this.#next(key)}`, "\n"));
+    this.#report(`${this.#step}. ${this.#next(key)}`, "\n");
   }
 
   writeLine(text: string): void {
@@ -51,7 +51,7 @@ export class Narrator {
   ): void {
     const text = this.#next(key).replaceAll(/\{(\w+)\}/g, (_, name: string) => values[name] ?? "?");
     if (!holds) throw new ClaimFailed(seen === undefined ? text : `${text}; seen: ${seen}`);
-    this.reported.push(this.#print(`   ✓ ${text}`));
+    this.#report(`   ✓ ${text}`);
   }
 
   /** Throws unless every line of the script was printed. */
@@ -75,12 +75,15 @@ export class Narrator {
     return lines[key].text;
   }
 
-  #print(text: string, gap = ""): string {
+  #report(text: string, gap = ""): void {
+    this.#print(text, gap);
+    this.reported.push(text);
+  }
+
+  #print(text: string, gap = ""): void {
     if (this.#live && this.#liveLine !== "") this.#out.write("\n");
     this.#liveLine = "";
-    const line = `${this.#clock()}${text}`;
-    this.#out.write(`${gap}${line}\n`);
-    return line;
+    this.#out.write(`${gap}${this.#clock()}${text}\n`);
   }
 
   #clock(): string {

@@ -342,7 +342,7 @@ const required = Object.entries(properties)
   .filter((value) => value !== "global");
 
 /** All values of the chart, with their descriptions. */
-export const chartValues = group("Values of the chart.", properties, required);
+const chartValues = group("Values of the chart.", properties, required);
 
 export function valuesSchema(): string {
   const schema = { $schema: "http://json-schema.org/draft-07/schema#", ...chartValues };

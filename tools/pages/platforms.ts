@@ -1,18 +1,15 @@
-/** The platforms of SUPPORT.md and README.md, from the table that `preflight` uses. */
+/** The platforms of SUPPORT.md, from the table that `preflight` uses. */
 import { readFileSync } from "node:fs";
 import { platforms, settingsOf, type Platform } from "#plugin/show/platforms.ts";
 import { table } from "./markdown.ts";
 
-/** The page with its part between the marks replaced. */
-function filled(file: string, part: string): string {
+/** SUPPORT.md with the table between its marks replaced. */
+export function supportPage(): string {
   const marked = /(<!-- platforms -->\n\n)[^]*?(<!-- \/platforms -->)/;
-  return readFileSync(file, "utf8").replace(marked, (_, begin: string, end: string) => {
-    return `${begin}${part}\n\n${end}`;
+  return readFileSync("SUPPORT.md", "utf8").replace(marked, (_, begin: string, end: string) => {
+    return `${begin}${platformsTable()}\n\n${end}`;
   });
 }
-
-export const supportPage = (): string => filled("SUPPORT.md", platformsTable());
-export const readmePage = (): string => filled("README.md", platformsSentence());
 
 /** One row for consecutive platforms with the same cells. */
 function platformsTable(): string {
@@ -33,22 +30,4 @@ function cellsOf(platform: Platform): string[] {
   const { restart, provider, runtime, evidence } = platform;
   const settings = settingsOf(platform).join("; ") || "–";
   return [restart.text, provider.text, runtime.text, settings, evidence];
-}
-
-function platformsSentence(): string {
-  const listOf = (fits: (platform: Platform) => boolean) =>
-    platforms
-      .filter((platform) => platform.is !== undefined && fits(platform))
-      .map(({ name }) => name)
-      .join(", ");
-  const isExpected = ({ state }: Platform) => state === "expected";
-  return [
-    `Works on kubeadm and ${listOf(({ state }) => state === "tested")}.`,
-    "Expected to work, but not run by our tests:",
-    `${listOf((platform) => isExpected(platform) && platform.values === undefined)};`,
-    `and with settings ${listOf((platform) => isExpected(platform) && platform.values !== undefined)}.`,
-    `Not served: ${listOf(({ state }) => state === "unserved")}.`,
-    "`kubectl pull-secret preflight` judges the nodes of your cluster by the same table, which is in",
-    "[SUPPORT.md](SUPPORT.md) with our evidence.",
-  ].join(" ");
 }

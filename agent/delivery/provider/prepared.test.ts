@@ -30,9 +30,16 @@ function lay(root: string, files: readonly File[]): void {
   }
 }
 
+/** The files that cloud-init writes. */
+function filesOfCloudInit(): readonly File[] {
+  const [body = ""] = bodies("### cloud-init");
+  assert.match(body, /^#cloud-config\n/);
+  return (load(body) as { write_files: File[] }).write_files;
+}
+
 type Registration<Arguments> = { nodeRegistration: { kubeletExtraArgs: Arguments } };
 type Listed = Registration<{ name: string; value: string }[]>;
-type Template = { spec: { template: { spec: { files: File[]; joinConfiguration: Listed } } } };
+type Template = { spec: { template: { spec: { files: string; joinConfiguration: Listed } } } };
 type Mapped = { joinConfiguration: Registration<Record<string, string>> };
 
 /** Runs a page's commands on a node whose root directory is `root`. */
@@ -47,14 +54,7 @@ function hasKubeadm(root: string): void {
 
 type Row = readonly [heading: string, prepare: (root: string) => void];
 const snippets: readonly Row[] = [
-  [
-    "### cloud-init",
-    (root) => {
-      const [body = ""] = bodies("### cloud-init");
-      assert.match(body, /^#cloud-config\n/);
-      lay(root, (load(body) as { write_files: File[] }).write_files);
-    },
-  ],
+  ["### cloud-init", (root) => lay(root, filesOfCloudInit())],
   [
     "### A machine image",
     (root) => {
@@ -78,7 +78,8 @@ const snippets: readonly Row[] = [
     (root) => {
       const [list = "", map = ""] = bodies("### Cluster API");
       const { files, joinConfiguration } = (load(list) as Template).spec.template.spec;
-      lay(root, files);
+      assert.equal(files, "the first three entries of write_files above");
+      lay(root, filesOfCloudInit().slice(0, 3));
       const listed = joinConfiguration.nodeRegistration.kubeletExtraArgs;
       const expectedArgs = Object.fromEntries(listed.map(({ name, value }) => [name, value]));
       const mapped = (load(map) as Mapped).joinConfiguration.nodeRegistration.kubeletExtraArgs;

@@ -33,6 +33,9 @@ const file = (text: string, mode = 0o600): File => ({ bytes: Buffer.from(text), 
 const damaged = fileWith(file('{"auths":{,}}'), "it is not JSON");
 const linked = { kind: "refused", why: "it has 2 hard links" } as const;
 const unknown = { identity: "as found", rows: [], asked: false } as const;
+const unprepared = { ...unknown, answer: undefined };
+const unfit = { ...unprepared, unfit: "the script is missing" };
+const full = file(`{"auths":{},"x":"${"x".repeat(2 * 1024 * 1024 - 19)}"}`);
 const incomplete = { kind: "incomplete", why: "it does not exist" } as const;
 
 type Row = readonly [name: string, change: FactsChange, expected: string];
@@ -121,9 +124,52 @@ const rows: readonly Row[] = [
     { journal: before, elsewhere: "pods/1 does not exist" },
     "wait GPS261 Refused",
   ],
+  [
+    "reports another directory although it has the content",
+    { journal: idle, elsewhere: "pods/1 does not exist" },
+    "wait GPS261 Refused",
+  ],
+  [
+    "refuses a node that is not prepared for the provider",
+    { journal: before, config: { scope: "All" }, installed: unfit },
+    "wait GPS235 Refused",
+  ],
+  [
+    "reports such a node although it has the content",
+    { journal: idle, config: { scope: "All" }, installed: unfit },
+    "wait GPS235 Refused",
+  ],
+  [
+    "scope Annotated: refuses content that the provider cannot serve",
+    { journal: firstJournal(theirs), config: { scope: "Annotated" }, installed: unprepared },
+    "wait GPS235 Refused",
+  ],
+  [
+    "refuses content for which the file has no space",
+    { journal: firstJournal(full) },
+    "wait GPS206 Refused",
+  ],
+  [
+    "repairs no file that has no space for our content",
+    { journal: idle, file: fileWith(full) },
+    "wait GPS206",
+  ],
+  [
+    "rolls back to no content for which the file has no space",
+    {
+      journal: { ...restarting, theirs: full, content: contentWith(7), deaths: 3 },
+      unit: stopped,
+    },
+    "wait GPS206",
+  ],
   ["refuses without systemd", { journal: before, unit: unanswered }, "wait GPS210 Refused"],
   ["refuses a unit that is down", { journal: before, unit: stopped }, "wait GPS230 Refused"],
   ["refuses a kubelet that starts", { journal: before, unit: starting }, "wait GPS230 Refused"],
+  [
+    "refuses a unit that nobody may restart",
+    { journal: before, unit: { ...unit, refuses: true } },
+    "wait GPS259 Refused",
+  ],
   [
     "refuses while healthz does not answer",
     { journal: before, healthz: "silent" },

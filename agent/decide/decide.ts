@@ -90,8 +90,7 @@ function startDead(facts: Facts, journal: Journal, otherwise: Step): Answer {
 function beginsOrder({ journal: reading }: Facts, step: Step): boolean {
   const next = journalOf(step);
   const present = reading.kind === "journal" ? reading.journal.content.revision : 0;
-  // A rollback returns to a content that the node has had.
-  return next !== undefined && next.phase !== "reviving" && next.content.revision !== present;
+  return next !== undefined && next.content.revision !== present;
 }
 
 /** Writes the provider's answer or containerd's files, if they are not what they must be. */

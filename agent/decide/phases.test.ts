@@ -77,6 +77,19 @@ const cells: readonly (readonly [name: string, change: FactsChange, expected: st
   ],
   ["waits for the start limit interval", { unit: stopped }, "wait GPS214"],
   [
+    "waits for systemd's usual interval if the unit has none",
+    { unit: { ...stopped, startLimit: 0 } },
+    "wait GPS214",
+  ],
+  [
+    "waits for at most a minute",
+    {
+      unit: { ...stopped, startLimit: 3_600_000 },
+      journal: { ...restarting, asked: ago(60_001) },
+    },
+    "restart GPS214",
+  ],
+  [
     "starts a dead process while the disk is full, because the file cannot go back",
     {
       unit: stopped,

@@ -52,14 +52,6 @@ test("scope Annotated: refuses content that only config.json could serve, becaus
   assert.match(why("b.io", `{"auth":"${binary}"}`), /b\.io.*UTF-8/);
   assert.match(why("[::1]:5000", '{"auth":"dTpw"}'), /::1.*IPv6/);
   assert.equal(why("b.io", '{"auth":"dTpw"}'), "");
-  assert.equal(
-    unservable(content, { ...installed, unfit: "bin is missing" }, "All"),
-    "bin is missing",
-  );
-  assert.equal(
-    unservable(content, { ...installed, unfit: "bin is missing" }, undefined),
-    undefined,
-  );
 });
 
 const keysOf = (answer: Buffer | undefined) => answer && [...entriesOf(answer).keys()];

@@ -64,14 +64,13 @@ function whyUnserved({ key, raw }: Entry, rows: readonly string[]): string | und
   return whyUnanswerable(key, valueOf(raw), rows);
 }
 
-/** Why the provider cannot serve the content in this scope; undefined if it can. */
+/** Why the content cannot be served in this scope. In scope All, config.json serves the rest. */
 export function unservable(
   { entries }: Content,
-  { rows, unfit }: Installed,
+  { rows }: Installed,
   scope: ProviderScope | undefined,
 ): string | undefined {
-  if (scope === undefined) return undefined;
-  if (unfit !== undefined || scope === "All") return unfit;
+  if (scope !== "Annotated") return undefined;
   for (const entry of entries) {
     const why = entry.original ? undefined : whyUnserved(entry, rows);
     if (why !== undefined) return `${quote(entry.key)}: ${why}`;

@@ -7,6 +7,7 @@ import { temporary } from "../temporary.ts";
 import { testsBy } from "./importers.ts";
 
 const files = {
+  "agent/0.test.ts": 'import { b } from "./b.ts";',
   "agent/a.ts": "",
   "agent/b.ts": 'import { a } from "#agent/a.ts";',
   "agent/b.test.ts": 'import { b } from "./b.ts";',
@@ -27,6 +28,7 @@ test("lists the tests that run a file, also as a program: the nearest first, lon
   assert.deepEqual(testsBy(root)("agent/a.ts"), [
     "agent/a.test.ts",
     "agent/b.test.ts",
+    "agent/0.test.ts",
     "lib/program.test.ts",
     "test/story/a.test.ts",
     "tools/a.test.ts",

@@ -14,8 +14,9 @@ function meanings(file: string, text: string): readonly string[] {
 }
 
 /**
- * Returns a function that lists the unit tests which run a file, directly or through other files:
- * the nearest first, but those below test/ and tools/ last, because they take long.
+ * Returns a function that lists the unit tests which run a file: first those that import it, then
+ * those beside the files that need it, such as a.test.ts beside a.ts. Those below test/ and tools/
+ * come last, because they take long.
  */
 export function testsBy(root: string): (file: string) => readonly string[] {
   const files = globSync("**/*.ts", { cwd: root, exclude: ["node_modules/**", "dist/**"] });
@@ -29,8 +30,11 @@ export function testsBy(root: string): (file: string) => readonly string[] {
     // The loop also visits what it adds.
     const reached = new Set([changed]);
     for (const path of reached) for (const { file } of importers.get(path) ?? []) reached.add(file);
+    const direct = (importers.get(changed) ?? []).map(({ file }) => file);
+    const beside = [...reached].map((path) => path.replace(/\.ts$/, ".test.ts"));
     const isUnit = (path: string) => path.endsWith(".test.ts") && tierOf(path) === "test";
     const isFar = (path: string) => Number(/^t(?:est|ools)\//.test(path));
-    return [...reached].filter(isUnit).toSorted((one, other) => isFar(one) - isFar(other));
+    const all = [...direct, ...beside, ...reached].filter((path) => reached.has(path));
+    return [...new Set(all)].filter(isUnit).toSorted((a, b) => isFar(a) - isFar(b));
   };
 }

@@ -38,14 +38,14 @@ async function run(argv: readonly string[], io: Io): Promise<number> {
     io.out(complete(commands, rest, await othersFor(commands, rest, io)));
     return 0;
   }
-  if (command !== undefined) return await command.run(name, rest, io);
+  if (command !== undefined) return command.run(name, rest, io);
   if (name === "help" && rest.length > 0 && rest.every((word) => /^gps\d+$/i.test(word))) {
     io.out(rest.map(explained).join("\n"));
     return 0;
   }
-  if (name === "help" && rest.length > 0) return await run([...rest, "--help"], io);
+  if (name === "help" && rest.length > 0) return run([...rest, "--help"], io);
   if (name === "" && rest.includes("--version"))
-    return await run(["version", ...rest.filter((word) => word !== "--version")], io);
+    return run(["version", ...rest.filter((word) => word !== "--version")], io);
   const [second] = rest;
   const its = inGroup(name);
   if (its.length > 0 && second !== undefined && !second.startsWith("-")) {

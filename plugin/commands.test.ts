@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { Wrong } from "#contract/values.ts";
 import { commands } from "./commands.ts";
 import { call } from "./fake.fixture.ts";
+import { groups } from "./terminal/command.ts";
 
 /**
  * Splits the line into arguments like a shell. A quoted text is one word. `<` and the text after it
@@ -19,14 +20,24 @@ function words(line: string): string[] {
 
 const page = readFileSync("docs/reference/plugin.md", "utf8");
 
+/** The flags that the page lists once for all commands. */
+const common = Array.from(
+  page.matchAll(/^\| `(--.+)` \| (.+) \|$/gm),
+  ([, flag, what]) => `${flag} ${what}`,
+);
+
+/** The lines of a help, without widths of columns and without the common flags. */
+const linesOf = (help: string): string[] =>
+  help
+    .split("\n")
+    .map((line) => line.trim().replaceAll(/ +/g, " "))
+    .filter((line) => line !== "" && !common.some((flag) => line.startsWith(flag)));
+
 /** The commands of the group `fleet` that only print manifests, without a cluster. */
 const printsOnly = new Set(["fleet rbac", "fleet tenant"]);
 
 for (const [name, { example, group }] of Object.entries(commands)) {
-  test(`\`${name} --help\` has an example that the command accepts`, async () => {
-    const help = await call([name, "--help"]);
-    assert.equal(help.code, 0);
-    assert.ok(help.out.includes(`\nExample:\n  kubectl pull-secret ${name} ${example}`.trimEnd()));
+  test(`\`${name}\` accepts the example of its help`, async () => {
     const { code, err } = await call([name, ...words(example)], {
       input: "secret",
       signal: AbortSignal.abort(),
@@ -38,8 +49,8 @@ for (const [name, { example, group }] of Object.entries(commands)) {
   test(`\`${name} --help\` prints the same as \`help\` and the docs page, and names only existing flags`, async () => {
     const { out } = await call([name, "--help"]);
     assert.equal((await call(["help", ...name.split(" ")])).out, out);
-    const [about = ""] = out.split(/\n\n {2}/);
-    assert.ok(page.includes(`### ${name}\n\n\`\`\`\n${about}`));
+    const [, shown = ""] = new RegExp(`### ${name}\n\n\`\`\`\n(.*?)\`\`\``, "s").exec(page) ?? [];
+    assert.deepEqual(linesOf(out), linesOf(shown));
     assert.doesNotMatch(out, /docs\//, "no checkout is at hand");
     const { flags, more = "", what } = commands[name] ?? {};
     const texts = Object.values(flags ?? {}).map((row) => row.what);
@@ -53,6 +64,27 @@ for (const [name, { example, group }] of Object.entries(commands)) {
         assert.ok(commands[name]?.flags[flag], flag);
     });
 }
+
+const family = "join clusters, share Secrets with them and with tenants; fleet --help lists how";
+
+test("lists every command below the title of its group", async () => {
+  const { out } = await call(["--help"]);
+  const all = Object.entries(commands);
+  const line = (name: string, what: string, width = 14) => `  ${name.padEnd(width)} ${what}\n`;
+  for (const [group, title] of Object.entries(groups)) {
+    const own = all.filter(([, command]) => command.group === group);
+    const lines = own.map(([name, { what }]) =>
+      name.startsWith("fleet ") ? line("fleet", family) : line(name, what),
+    );
+    assert.ok(out.includes(`\n${title}:\n${[...new Set(lines)].join("")}\n`), title);
+  }
+  const ofFleet = all.filter(([name]) => name.startsWith("fleet "));
+  assert.equal(
+    (await call(["help", "fleet"])).out,
+    "Usage: kubectl pull-secret fleet COMMAND\n\nMany clusters:\n" +
+      ofFleet.map(([name, { what }]) => line(name, what, 13)).join(""),
+  );
+});
 
 /** Invalid values. Each flag that does not accept all values refuses at least one of these. */
 const odd = ["!", "pod/WEB_0", "x".repeat(300), "{", "9999999999x"];

@@ -17,7 +17,7 @@ import { terminalOf } from "./terminal/paint.ts";
 /** Loads the code that connects to a cluster. Commands on files do not need this code. */
 async function cluster(): Promise<typeof import("./cluster/reach.ts")> {
   requireClusterSupport();
-  return await import("./cluster/reach.ts");
+  return import("./cluster/reach.ts");
 }
 
 /** Loads the code for YAML. Only commands that read or write YAML need it. */
@@ -50,7 +50,7 @@ const io: Io = {
     return isPiped();
   },
   confirm: process.stdin.isTTY ? confirm : undefined,
-  askPassword: process.stdin.isTTY ? async (question) => await askPassword(question) : undefined,
+  askPassword: process.stdin.isTTY ? (question) => askPassword(question) : undefined,
   terminal: terminalOf(process.stdout, process.env),
   live: liveTerminal(),
   reach: async (how) => (await cluster()).reach(how),

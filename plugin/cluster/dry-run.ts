@@ -64,7 +64,7 @@ function objectsFor(settings: Settings): Readonly<Record<string, Created>> {
 
 export async function dryRun(cluster: Cluster, settings: Settings): Promise<DryRun> {
   const objects = Object.entries(objectsFor(settings));
-  return await Promise.all(
+  return Promise.all(
     objects.map(async ([path, object]): Promise<Trial> => {
       const { kind = "" } = object;
       const metadata = { ...object.metadata, resourceVersion: newborn };

@@ -70,20 +70,6 @@ test("M13: deletes from two clusters the objects that it has applied there, the 
   }
 });
 
-test("keeps an object that another client created, and deletes the other objects", async () => {
-  const { cluster, objects } = memory();
-  await applyTo(cluster, manifests, false);
-  const secret = "/api/v1/namespaces/web/secrets/regcred";
-  objects.set(secret, { metadata: { uid: secret } });
-  const deletions = await deleteFrom(cluster, manifests);
-  assert.deepEqual(
-    deletions.map(({ state }) => state),
-    ["deleted", "kept", "deleted"],
-  );
-  assert.match(deletions[1]?.why ?? "", /not applied by this command/);
-  assert.ok(objects.has(secret));
-});
-
 test("keeps a Namespace that existed before the apply, and reports it", async () => {
   const { cluster, objects } = memory();
   objects.set("/api/v1/namespaces/web", { metadata: { uid: "/api/v1/namespaces/web" } });

@@ -74,7 +74,7 @@ export const apply = command(
     for (const warning of warnings) io.err(codedLine(warning));
     const { document = new Uint8Array() } = secret;
     const live = await cluster.get<V1Secret>(secretPath(source.secret));
-    return await replaceDocument(cluster, { source, live, document, entries }, how, io);
+    return replaceDocument(cluster, { source, live, document, entries }, how, io);
   },
 );
 
@@ -140,7 +140,7 @@ export async function replaceDocument(
   io.out(`${secret}: ${did} (registries: ${entries.length}${note})\n`);
   if (dry !== "none" || !how.wait) return 0;
   const present = [{ source, version: written?.metadata?.resourceVersion, named: true }];
-  return await untilServed(cluster, { timeout: how.timeout, present, notWithdrawn: true }, io);
+  return untilServed(cluster, { timeout: how.timeout, present, notWithdrawn: true }, io);
 }
 
 /** Maximum number of registries to name in the question. */

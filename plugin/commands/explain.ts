@@ -77,7 +77,7 @@ export const explain = command(
     ],
   },
   async ({ IMAGE, file, output, namespace, ...how }, io) => {
-    if (typeof IMAGE === "string") return await explainImage(IMAGE, file, output, how, io);
+    if (typeof IMAGE === "string") return explainImage(IMAGE, file, output, how, io);
     const manifests = file === undefined ? undefined : await manifestsIn(file, io);
     const cluster = await io.reach(how);
     const usual = namespace ?? (await io.namespace(how));

@@ -84,7 +84,7 @@ export const undo = command(
     for (const line of warnings) io.err(line);
     const question = `Put back the ${state} document of ${source.secret} on ${cluster.identity}?`;
     const replacement = { source, live, document, entries, question };
-    return await replaceDocument(cluster, replacement, how, io);
+    return replaceDocument(cluster, replacement, how, io);
   },
 );
 

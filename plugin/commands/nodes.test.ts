@@ -51,17 +51,21 @@ function node(cluster: FakeCluster, name: string, { asked = [0, 0], report }: St
 }
 
 const proved: NodePullSecretStatus = { result: "Proved", code: "GPS200", message: "in force" };
+const failed: NodePullSecretStatus = {
+  result: "Failed",
+  code: "GPS218",
+  message: "the kubelet did not come back",
+};
 const [done, late] = [attemptAgo(1), attemptAgo(50)];
 
 /** Of four nodes, n1 has revision 8, n2 is asked for it, n3 failed with it, and n4 waits. */
 function cluster(status: GlobalPullSecretStatus = {}): FakeCluster {
   const fake = new FakeCluster();
   for (const name of ["n1", "n2", "n3", "n4"]) pod(fake, name);
+  node(fake, "n4", { asked: [7, late], report: proved });
   node(fake, "n1", { asked: [8, done], report: proved });
   node(fake, "n2", { asked: [8, done], report: { ...proved, revision: 7, attempt: late } });
-  const message = "the kubelet did not come back";
-  node(fake, "n3", { asked: [8, done], report: { result: "Failed", code: "GPS218", message } });
-  node(fake, "n4", { asked: [7, late], report: proved });
+  node(fake, "n3", { asked: [8, done], report: failed });
   const revision = { inForce: 7, pending: 8 };
   fake.objects.set(globalPullSecretPath, object({ status: { revision, ...status } }));
   return fake;
@@ -80,12 +84,12 @@ test("`nodes` prints each node's report and why it waits, as operate.md shows it
   assert.equal(code, 0);
   const [shown] = pageOf("use/operate.md").blocksBelow("## Which node has it?");
   assert.equal(out, shown?.printed);
-  const absent = { ...nodes, summary: "1/6", desired: 6 };
-  const { out: more } = await call(["nodes"], { cluster: cluster({ nodes: absent }) });
-  assert.match(
-    more,
-    /\n2 more nodes have no agent pod; kubectl describe daemonset .* shows why\n$/,
-  );
+  const absent = cluster({ nodes: { ...nodes, desired: 5 } });
+  // The controller has not bound this agent's pod to a node yet.
+  absent.objects.set(`${collections.pods}/pending`, { metadata: {}, spec: {} });
+  const { out: more } = await call(["nodes"], { cluster: absent });
+  const why = "kubectl describe daemonset global-pull-secret-syncer -n kube-system shows why";
+  assert.equal(more, `${out.replace("1 of 4", "1 of 5")}1 more node has no agent pod; ${why}\n`);
 });
 
 test("`nodes -o json` is a list of a stable shape", async () => {
@@ -106,7 +110,15 @@ const waitingImage = { reason: "ImagePullBackOff", message: "Back-off pulling im
 const token = "eyJhbGciOiJub25lIn0.pl4nted";
 const refusedImage = { reason: "ErrImagePull", message: `GET https://a.io/v2/?token=${token}` };
 const waitingFor = (reason: string): GlobalPullSecretStatus => ({
-  nodes: { summary: "0/1", desired: 1, ...counts, waiting: [{ reason, nodes: 1 }] },
+  nodes: {
+    summary: "0/2",
+    desired: 2,
+    ...counts,
+    waiting: [
+      { reason: "AtWork", nodes: 1 },
+      { reason, nodes: 1 },
+    ],
+  },
 });
 
 /** The facts about node n1, and the line that the command prints. The newest revision is 8. */
@@ -216,6 +228,16 @@ const reasons: readonly (readonly [
     /- +- +NoPlace$/,
   ],
   [
+    "the caller is not allowed to list the control-plane nodes",
+    { status: waitingFor("ControlPlaneAtWork"), controlPlane: true, refused: collections.nodes },
+    /- +- +NoPlace$/,
+  ],
+  [
+    "nothing shows a revision, because the caller may read no policy",
+    { refused: globalPullSecretPath },
+    /- +- +NoPlace$/,
+  ],
+  [
     "it removes the entries in a withdrawal",
     { status: { conditions: conditionsOf("controller", "Withdrawing", "withdrawn") } },
     /- +- +AtWork$/,
@@ -253,22 +275,37 @@ test("`nodes` works without the right to read the GlobalPullSecret", async () =>
   assert.match(out, /n3 +8 +Failed +GPS218 +Failed .*\n.*n4 .*\n1 of 4 nodes have revision 8\n$/);
 });
 
-test("`nodes` reports that no agent runs", async () => {
-  const { out } = await call(["nodes"]);
-  assert.match(out, /^No agent runs/);
+const none = "No agent runs; kubectl pull-secret status shows why.\n";
+
+test("`nodes` reports that no agent runs, also before the CRD is installed", async () => {
+  const fake = new FakeCluster();
+  assert.equal((await call(["nodes"], { cluster: fake })).out, none);
+  fake.refusals.set(collections.nodePullSecrets, 404);
+  assert.equal((await call(["nodes"], { cluster: fake })).out, none);
+  fake.refusals.set(collections.nodePullSecrets, 403);
+  assert.equal((await call(["nodes"], { cluster: fake })).code, 1);
 });
 
 /** Watches until n2 has proved the revision. Returns the output until then. */
 async function watched(argv: readonly string[], terminal?: Terminal): Promise<string> {
   const fake = cluster();
+  pod(fake, "n5", { metadata: { deletionTimestamp: ago(0) } });
+  pod(fake, "n6", { ready: false });
+  for (const name of ["n5", "n6"]) node(fake, name, {});
   const enough = new AbortController();
   let shown = 0;
   fake.stream = async (path, _, signal, line) => {
     if (path === collections.nodePullSecrets) {
+      node(fake, "n3", { asked: [8, done], report: { ...failed, since: ago(10) } });
       node(fake, "n2", { asked: [8, done], report: proved });
-      const stored = fake.objects.get(`${path}/n2`) as { metadata: object };
-      const changed = { ...stored, metadata: { ...stored.metadata, resourceVersion: "101" } };
-      line(JSON.stringify({ type: "MODIFIED", object: changed }));
+      for (const [name, resourceVersion] of [
+        ["n3", "101"],
+        ["n2", "102"],
+      ] as const) {
+        const stored = fake.objects.get(`${path}/${name}`) as { metadata: object };
+        const changed = { ...stored, metadata: { ...stored.metadata, resourceVersion } };
+        line(JSON.stringify({ type: "MODIFIED", object: changed }));
+      }
     }
     await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
   };
@@ -282,24 +319,38 @@ async function watched(argv: readonly string[], terminal?: Terminal): Promise<st
   return out;
 }
 
-test("without a terminal, `nodes --watch` prints only the changed lines", async () => {
-  const out = await watched([]);
-  assert.equal(out.match(/^ {2}n1 /gm)?.length, 1);
-  assert.match(out, /^ {2}n2 +7 +Proved +AtWork$[^]*^ {2}n2 +8 +Proved +GPS200$/m);
+test("without a terminal, `nodes --watch` prints only the changed lines, and no change of a time", async () => {
+  const lines = (await watched([])).trimEnd().split("\n");
+  assert.deepEqual(
+    lines.map((line) => line.trim().replaceAll(/ +/g, " ").replace(/;.*/, "")),
+    [
+      "n1 8 Proved GPS200",
+      "n2 7 Proved AtWork",
+      "n3 8 Failed GPS218 Failed the kubelet did not come back",
+      "n4 7 Proved NoPlace",
+      "n5 - - AgentStarting",
+      "n6 - - GPS334 Unreachable the node's kubelet does not answer",
+      "n2 8 Proved GPS200",
+    ],
+  );
 });
 
 test("`nodes --watch --waiting` redraws on a terminal, and drops a node that has the revision", async () => {
   const out = await watched(["--waiting"], { columns: 80, colour: false });
   const [, first = "", second = ""] = out.split("\u001b[H\u001b[J");
-  assert.match(first, /^ {2}n2 [^]*\n1 of 4 nodes have revision 8\n$/m);
+  assert.match(first, /^ {2}n2 [^]*\n1 of 6 nodes have revision 8\n$/m);
   assert.doesNotMatch(second, /^ {2}n2 /m);
-  assert.match(second, /\n2 of 4 nodes have revision 8\n$/);
+  assert.match(second, /\n2 of 6 nodes have revision 8\n$/);
 });
 
 test("`nodes --waiting` leaves out nodes that have the revision, but counts them", async () => {
-  const { out } = await call(["nodes", "--waiting"], { cluster: cluster() });
+  const left = { node: "n4", code: "GPS307", message: "GPS307 it may keep", since: ago(50) };
+  const { out } = await call(["nodes", "--waiting"], { cluster: cluster({ failures: [left] }) });
   assert.doesNotMatch(out, /^ {2}n1 /m);
-  assert.match(out, /^ {2}n2 [^]*\n1 of 4 nodes have revision 8\n$/m);
+  assert.match(
+    out,
+    /^ {2}n2 [^]*^ {2}n4 +7 +Proved +GPS307 [^]*\n2 of 4 nodes have revision 8\n$/m,
+  );
   const fake = new FakeCluster();
   pod(fake, "n1");
   node(fake, "n1", { asked: [8, done], report: proved });

@@ -211,7 +211,7 @@ function lines(rows: readonly NodeRow[], paint: Paint): string[] {
   const now = Date.now();
   const shown = rows.map((row) => {
     const { node, revision, result = "-", code = "", reason = "", message, since = "" } = row;
-    const text = code !== "" && message.startsWith(code) ? message.slice(code.length) : message;
+    const text = message.startsWith(code) ? message.slice(code.length) : message;
     const ago = age(since, now);
     return {
       isGood: !needsAttention(row),

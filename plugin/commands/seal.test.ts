@@ -13,7 +13,10 @@ import { join } from "node:path";
 import { test as nodeTest } from "node:test";
 import { load } from "js-yaml";
 import { file, folder, runHere } from "../cases.fixture.ts";
+import { profileOf, profilePath } from "../clusters/profile.ts";
+import { FakeCluster } from "../fake.fixture.ts";
 import { east, west } from "../seal/seal.fixture.ts";
+import type { Reach } from "../terminal/io.ts";
 
 const password = "pl4nted-s3cret";
 const encoded = Buffer.from(`robot:${password}`).toString("base64");
@@ -225,8 +228,11 @@ test("does not follow a symbolic link in the folder, and escapes names from the 
   assert.ok(!`${checked.out}${changed.err}`.includes("\u001b"));
 });
 
+/** The longest name of a Secret. */
+const longest = Array<string>(4).fill("a".repeat(63)).join(".").slice(2);
+
 test("accepts a Secret of any namespace, and writes its name and namespace as strings into the YAML", async () => {
-  for (const secret of ["web/regcred", "123/1e5", "no/true", "null/0x1f"]) {
+  for (const secret of [`web/${longest}`, "web/regcred", "123/1e5", "no/true", "null/0x1f"]) {
     rmSync(sealed, { recursive: true, force: true });
     assert.equal((await seal(`--cert east=east.pem --secret ${secret}`)).code, 0);
     const [namespace, name] = secret.split("/");
@@ -244,7 +250,15 @@ test("accepts a Secret of any namespace, and writes its name and namespace as st
 
 test("stops before it writes if the index is damaged", async () => {
   await seal("--cert east=east.pem");
-  for (const text of ["", "{}", "[]", '{"version":2}', '{"version":1,"clusters":{"east":1}}']) {
+  const { clusters, ...rest } = index();
+  const damaged = [
+    ...["version", "namespace", "name", "scope", "sealing"].map((field) => ({ [field]: 0 })),
+    ...["fingerprint", "until", "sealing"].map((field) => ({
+      clusters: { east: { ...clusters["east"], [field]: 0 } },
+    })),
+    ...[0, { east: 0 }].map((value) => ({ clusters: value })),
+  ].map((fields) => JSON.stringify({ clusters, ...rest, ...fields }));
+  for (const text of ["", "[]", ...damaged]) {
     writeFileSync(join(sealed, "index.json"), text);
     const { code, err } = await seal(both);
     assert.equal(code, 1, text);
@@ -255,6 +269,7 @@ test("stops before it writes if the index is damaged", async () => {
 
 const wrong: readonly (readonly [line: string, err: RegExp])[] = [
   [`-f ${good} -o sealed --cert ../east=east.pem`, /^--cert .*: is not CLUSTER=FILE /],
+  [`-f ${good} -o sealed --cert east=`, /^--cert "east=": is not CLUSTER=FILE /],
   [`-f ${good} -o sealed --cert east`, /^--cert "east": is not CLUSTER=FILE /],
   [`-f ${good} -o sealed --cert east=nowhere.pem`, /^nowhere\.pem: no such file; /],
   [`-f ${good} -o sealed ${both} --cert east=west.pem`, /^--cert east: given 2 times\n$/],
@@ -262,6 +277,8 @@ const wrong: readonly (readonly [line: string, err: RegExp])[] = [
   [`-f ${good} -o sealed ${both} --secret a/b/c`, /is not NAME or NAMESPACE\/NAME of a Secret /],
   [`-f ${good} -o sealed ${both} --secret A/b`, /is not NAME or NAMESPACE\/NAME of a Secret /],
   [`-f ${good} -o sealed ${both} --secret /b`, /is not NAME or NAMESPACE\/NAME of a Secret /],
+  [`-f ${good} -o sealed ${both} --secret a.B`, /is not NAME or NAMESPACE\/NAME of a Secret /],
+  [`-f ${good} -o sealed ${both} --secret a${longest}`, /is not NAME or NAMESPACE\/NAME of a /],
   [`-f ${good} ${both}`, /^--output-directory: is missing; /],
   [`-o sealed ${both}`, /^--file: is missing; /],
   [`--check sealed -o sealed ${both}`, /^--check: writes nothing; /],
@@ -274,6 +291,40 @@ for (const [line, expected] of wrong)
     assert.match(err, expected);
     assert.ok(!existsSync(sealed));
   });
+
+test("fetches the certificates of joined clusters, and reports clusters that have none", async () => {
+  const [host, elsewhere] = [new FakeCluster(), new FakeCluster()];
+  for (const cluster of [host, elsewhere])
+    cluster.objects.set("/api/v1/namespaces/kube-system", { metadata: { uid: "id" } });
+  for (const name of ["west", "east"])
+    host.objects.set(profilePath(name), profileOf(name, "id", { context: name }));
+  const services = "/api/v1/namespaces/kube-system/services";
+  const controller = "sealed-secrets-controller";
+  host.objects.set(`${services}/${controller}`, { spec: { ports: [{ name: "web", port: 80 }] } });
+  host.objects.set(`${services}/http:${controller}:web/proxy/v1/cert.pem`, Object(east));
+  const io = {
+    contexts: async () => ["east", "west"],
+    reach: async ({ context }: Reach) => (context === "west" ? elsewhere : host),
+  };
+  const none =
+    `west: service/${controller} in kube-system: not found; install Sealed Secrets there, or ` +
+    "give --controller-namespace and --controller-name\n";
+  const shared =
+    "warning: north, east: have the same certificate, so each can open the other's file; " +
+    "unless they share a key on purpose, give each its own certificate\n";
+  const sealing = `seal -f ${good} -o sealed --cluster east`;
+  for (const [line, expected] of [
+    [`${sealing} --cluster west`, [1, "", `--cluster ${none}`]],
+    [`${sealing} --cert east=east.pem`, [2, "", "--cluster east: is given by --cert already\n"]],
+    [`${sealing} --cert north=east.pem`, [0, "sealed: sealed for north, east\n", shared]],
+  ] as const) {
+    const { code, out, err } = await runHere(line.split(" "), "", io);
+    assert.deepEqual([code, out, err], expected);
+  }
+  const { code, out, err } = await runHere(["seal", "--check", "sealed"], "", io);
+  assert.deepEqual([code, err], [1, none]);
+  assert.match(out, /^ *east +current +2126.*\n *north +left over +2126.*\n *west +missing\n$/);
+});
 
 /** A typical secret.yaml. */
 const secretYaml = file(

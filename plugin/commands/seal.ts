@@ -204,7 +204,7 @@ async function fetchAll(how: How, io: ClusterIo): Promise<readonly Fetched[]> {
   const routes = await routesTo(await io.reach(how), how.cluster, how, io);
   const controller = { namespace: how["controller-namespace"], name: how["controller-name"] };
   const now = new Date();
-  return await Promise.all(
+  return Promise.all(
     routes.map(async ({ name, reach }) => {
       try {
         const pem = await fetchCertificate(await reach(), controller);
@@ -226,15 +226,13 @@ function withFetched(
   fetched: readonly Fetched[],
 ): Record<string, Certificate> {
   const all = { ...fileCertificates };
-  const wrong = fetched.flatMap((entry) =>
-    "why" in entry ? `--cluster ${entry.cluster}: ${entry.why}` : [],
-  );
-  if (wrong.length > 0) throw new Refused(wrong.join("\n"));
-  for (const entry of fetched) {
-    if (Object.hasOwn(all, entry.cluster))
-      throw new Misuse(`--cluster ${entry.cluster}: is given by --cert already`);
-    if ("certificate" in entry) all[entry.cluster] = entry.certificate;
+  const wrong: string[] = [];
+  for (const { cluster: name, ...entry } of fetched) {
+    if (Object.hasOwn(all, name)) throw new Misuse(`--cluster ${name}: is given by --cert already`);
+    if ("why" in entry) wrong.push(`--cluster ${name}: ${entry.why}`);
+    else all[name] = entry.certificate;
   }
+  if (wrong.length > 0) throw new Refused(wrong.join("\n"));
   return all;
 }
 

@@ -75,6 +75,8 @@ test("`status --watch` redraws on a terminal", async () => {
 });
 
 test("--watch and --output together are misuse", async () => {
-  const { code, err } = await call(["status", "-w", "-o", "json"]);
-  assert.deepEqual([code, err], [2, "--watch: shows text only; leave out --output\n"]);
+  for (const name of ["status", "nodes"]) {
+    const { code, err } = await call([name, "-w", "-o", "json"]);
+    assert.deepEqual([code, err], [2, "--watch: shows text only; leave out --output\n"]);
+  }
 });

@@ -84,7 +84,7 @@ export const withdraw = command(
     }
     await agree(yes, `Take the pull secret off every node of ${cluster.identity}?`, io);
     await steer(cluster, { state: "Withdrawn" });
-    if (wait !== undefined) return await untilServed(cluster, { timeout: wait, present: [] }, io);
+    if (wait !== undefined) return untilServed(cluster, { timeout: wait, present: [] }, io);
     io.out(asked);
     return 0;
   },

@@ -48,7 +48,7 @@ export const wait = command(
     const cluster = await io.reach(how);
     const named = source ?? (deleted ? additionalSecretName : undefined);
     const present = await presentVersions(cluster, named, io);
-    return await untilServed(cluster, { timeout, present, deleted, notWithdrawn }, io);
+    return untilServed(cluster, { timeout, present, deleted, notWithdrawn }, io);
   },
 );
 

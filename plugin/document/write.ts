@@ -35,7 +35,7 @@ export async function writeDocument(cluster: Cluster, write: DocumentWrite): Pro
     data: { [secretKeys.document]: Buffer.from(document).toString("base64") },
   };
   // With force, we take over fields that people wrote. Fields of tools are refused above.
-  return await cluster.apply(secretPath(secret), body, { manager, force: true, dryRun });
+  return cluster.apply(secretPath(secret), body, { manager, force: true, dryRun });
 }
 
 /**

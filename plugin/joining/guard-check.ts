@@ -50,7 +50,7 @@ export async function untilGuarded(cluster: Cluster, targets: readonly Target[])
 async function areSecretsRefused(cluster: Cluster, targets: readonly Target[]): Promise<boolean> {
   for (const target of targets) {
     const state = await read(cluster, secretPathOf(target));
-    if (state === "absent") return await isRefused(askSecret(cluster, target));
+    if (state === "absent") return isRefused(askSecret(cluster, target));
     if (state === "denied") return false;
   }
   return true;

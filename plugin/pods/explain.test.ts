@@ -1,219 +1,278 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { globalPullSecretPath } from "#kube/client/paths.ts";
 import { loadDocuments } from "#kube/yaml.ts";
 import { call, FakeCluster, pullSecret } from "#plugin/fake.fixture.ts";
 import { object } from "#plugin/object.fixture.ts";
 
 const shop = "/api/v1/namespaces/shop";
-const denied =
-  "failed to pull and unpack image: pull access denied, repository does not exist or may require authorization";
+const denied = "pull access denied, repository does not exist or may require authorization";
 const password = "pl4nted-s3cret";
 
-type Pod = Readonly<{ secrets?: readonly string[]; image?: string; waiting?: object }>;
+type Pod = Readonly<{
+  secrets?: readonly string[];
+  waiting?: object;
+  serviceAccountName?: string;
+}>;
 
-function pod({ secrets = [], image = "quay.io/team/app:1", waiting }: Pod = {}) {
+function podOf({ secrets = [], waiting, ...more }: Pod = {}) {
   return {
     kind: "Pod",
     metadata: { name: "web-0", namespace: "shop", uid: "u1" },
     spec: {
       nodeName: "n7",
-      containers: [{ name: "app", image }],
+      containers: [{ name: "app", image: "quay.io/team/app:1" }],
       imagePullSecrets: secrets.map((name) => ({ name })),
+      ...more,
     },
     status: { containerStatuses: [{ name: "app", ...(waiting && { state: { waiting } }) }] },
   };
 }
 
-const refusedPull = { reason: "ErrImagePull", message: denied };
+type Facts = Readonly<{
+  pod?: Pod;
+  /** The Secrets of the namespace by name, each with its entries or as an object. */
+  secrets?: Readonly<Record<string, Readonly<Record<string, string>> | Readonly<{ type: string }>>>;
+  account?: object;
+  registries?: NonNullable<GlobalPullSecret["status"]>["registries"];
+  global?: Parameters<typeof object>[0];
+  events?: readonly object[];
+  /** Paths below the namespace that the caller is not allowed to read. */
+  refused?: readonly string[];
+}>;
 
-function cluster(
-  podObject: object = pod(),
-  registries = [{ registry: "quay.io", source: "original" }],
-) {
+const ofOriginal = (...all: readonly string[]) =>
+  all.map((registry) => ({ registry, source: "original" }));
+
+function cluster(facts: Facts = {}): FakeCluster {
+  const { secrets = {}, account = {}, registries = ofOriginal("quay.io"), global } = facts;
   const fake = new FakeCluster();
-  fake.objects.set(`${shop}/pods/web-0`, podObject);
-  fake.objects.set(`${shop}/serviceaccounts/default`, { metadata: { name: "default" } });
-  fake.objects.set(globalPullSecretPath, object({ status: { registries } }));
+  fake.objects.set(`${shop}/pods/web-0`, podOf(facts.pod));
+  fake.objects.set(`${shop}/serviceaccounts/default`, account);
+  for (const [name, content] of Object.entries(secrets))
+    fake.objects.set(`${shop}/secrets/${name}`, "type" in content ? content : pullSecret(content));
+  for (const [at, event] of (facts.events ?? []).entries())
+    fake.objects.set(`${shop}/events/${at}`, event);
+  const status = { registries, ...global?.status };
+  fake.objects.set(globalPullSecretPath, object({ ...global, status }));
+  for (const path of facts.refused ?? []) fake.refusals.set(`${shop}/${path}`, 403);
   return fake;
 }
 
-const reported = async (fake: FakeCluster, what = "pod/web-0") => {
-  const { code, out, err } = await call(["explain", what, "-o", "json"], { cluster: fake });
+async function printed(fake: FakeCluster, ...words: readonly string[]): Promise<string> {
+  const input = { input: manifest, io: { documents: async (text: string) => loadDocuments(text) } };
+  const { code, out, err } = await call(["explain", ...words], { cluster: fake, ...input });
   assert.deepEqual([code, err], [0, ""]);
-  const [answer] = JSON.parse(out) as [Answer];
-  return answer;
+  return out;
+}
+
+const elsewhere =
+  "other entries in the node's config.json, and other credential providers, are not known here";
+const usual = `pod/web-0 in shop (node n7, ServiceAccount default)
+imagePullSecrets none
+
+app: quay.io/team/app:1 is pulled with, in this order:
+  1  node  quay.io  of original
+Notes
+  ${elsewhere}
+`;
+
+test("prints a pod's Secrets, images and credentials, and what applies to all images", async () =>
+  assert.equal(await printed(cluster(), "po/web-0"), usual));
+
+const bare = "app: quay.io/team/app:1 is pulled without a credential";
+const secretOf = (type: string, key: string, text: string) => ({
+  type: `kubernetes.io/${type}`,
+  data: { [key]: btoa(text) },
+});
+const delivery = {
+  mode: "CredentialProvider",
+  credentialProvider: { scope: "Annotated" },
+} as const;
+const failures = ["n6", "n7"].map((node) => ({ node, message: `GPS218 ${node}`, since: "" }));
+const refusedPull = { reason: "ErrImagePull", message: denied };
+const error = `  ErrImagePull: ${denied}`;
+const backOff = { reason: "ImagePullBackOff", message: 'Back-off pulling image "x"' };
+const ago = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
+const event = {
+  reason: "Failed",
+  message: `Failed to pull image "quay.io/team/app:1": ${denied}`,
+  involvedObject: { name: "web-0" },
 };
+const add = "kubectl pull-secret add quay.io -u USER --password-stdin";
+const refusedEach = [
+  "  fix: quay.io refused each credential above",
+  "  fix: check the node's credential: kubectl pull-secret check --login",
+];
 
-type Answer = Readonly<{
-  object: string;
-  pod?: string;
-  node: string;
-  imagePullSecrets: { declaredBy: string; secrets: { name: string; state: string }[] };
-  images: {
-    container: string;
-    image: string;
-    tries: { from: string; registry: string; supplier: string; order: number }[];
-    error?: { message: string };
-    fix: string[];
-  }[];
-  notes: string[];
-}>;
-
-test("explains the image of a volume like that of a container", async () => {
-  const podObject = pod();
-  const volumes = [{ name: "data", image: { reference: "quay.io/team/data:1" } }, { name: "tmp" }];
-  const fake = cluster({ ...podObject, spec: { ...podObject.spec, volumes } });
-  const { images } = await reported(fake);
-  assert.deepEqual(
-    images.map(({ container, image, tries }) => [container, image, tries.length]),
+/** The facts, and the lines that the command prints then and does not usually print. */
+const rows: readonly (readonly [when: string, facts: Facts, lines: readonly string[]])[] = [
+  [
+    "Secrets are missing",
+    { pod: { secrets: ["", "a", "b"] } },
     [
-      ["app", "quay.io/team/app:1", 1],
-      ["volume data", "quay.io/team/data:1", 1],
+      "imagePullSecrets of the pod: a (not found), b (not found)",
+      "  secret/a, secret/b: not found in shop; create it, or remove it from imagePullSecrets: the kubelet ignores it",
     ],
-  );
-});
-
-test("lists the pod's Secrets before the node's credential, in the kubelet's order", async () => {
-  const fake = cluster(pod({ secrets: ["b", "a"], waiting: refusedPull }));
-  fake.objects.set(`${shop}/secrets/a`, pullSecret({ "quay.io": `robot:${password}` }));
-  fake.objects.set(`${shop}/secrets/b`, pullSecret({ "quay.io/team": `ci:${password}` }));
-  const { images, imagePullSecrets } = await reported(fake);
-  assert.equal(imagePullSecrets.declaredBy, "pod");
-  assert.deepEqual(images[0]?.tries, [
-    { from: "secret/b", registry: "quay.io/team", supplier: "ci", order: 1 },
-    { from: "secret/a", registry: "quay.io", supplier: "robot", order: 2 },
-    { from: "node", registry: "quay.io", supplier: "of original", order: 3 },
-  ]);
-  assert.match(images[0]?.fix.join("\n") ?? "", /refused each .*check --login\nrenew secret\/b/s);
-});
-
-for (const [when, secrets, registries, order, shown] of [
-  [
-    "of two Secrets as the order in which the pod names them",
-    { b: { "quay.io": "b:p" }, a: { "https://quay.io": "a:p", "quay.io/team": "t:p" } },
-    ["quay.io"],
-    "1 t, 2 b, 3 a, 4 of original",
-    /with, in this order:\n/,
   ],
   [
-    "as random for two spellings in one Secret",
-    { a: { "quay.io": "a:p", "https://quay.io": "b:p" }, c: { "quay.io": "c:p" } },
-    ["quay.io/team", "quay.io"],
-    "1 b, 1 a, 3 c, 4 of original, 5 of original",
-    /entries with the same number in random order/,
+    "a Secret has another type, and one the old type dockercfg",
+    {
+      pod: { secrets: ["a", "b"] },
+      secrets: {
+        a: { type: "Opaque" },
+        b: secretOf("dockercfg", ".dockercfg", '{"quay.io":{"auth":"dTpw"}}'),
+      },
+    },
+    [
+      "imagePullSecrets of the pod: a (ignored: not a pull secret), b",
+      "  1  secret/b  quay.io  u",
+      "  2  node      quay.io  of original",
+    ],
   ],
   [
-    "as fixed for two spellings with the same credential",
-    { a: { "quay.io": "a:p", "https://quay.io": "a:p" } },
-    [],
-    "1 a, 2 a",
-    /with, in this order:\n/,
+    "the kubelet cannot read a Secret",
+    {
+      pod: { secrets: ["a"], waiting: refusedPull },
+      secrets: { a: secretOf("dockerconfigjson", ".dockerconfigjson", "{") },
+    },
+    [
+      "imagePullSecrets of the pod: a (broken: no image is pulled)",
+      "  secret/a: document: not JSON; give one JSON object, without a byte order mark, comments, trailing commas or line breaks in strings",
+      error,
+      "  fix: correct secret/a: until then no image of the pod is pulled",
+    ],
   ],
   [
-    "as random for two spellings on the node",
-    { a: { "ghcr.io": "g:p" } },
-    ["quay.io", "https://quay.io"],
-    "1 of original, 1 of original",
-    /entries with the same number in random order/,
+    "the caller is not allowed to get a Secret and the ServiceAccount",
+    {
+      pod: { secrets: ["a"], waiting: refusedPull },
+      refused: ["secrets/a", "serviceaccounts/default"],
+    },
+    [
+      "imagePullSecrets of the pod: a (not read)",
+      error,
+      ...refusedEach,
+      "  fix: check secret/a, which you are not allowed to read",
+      "  no right to get the ServiceAccount: its imagePullSecrets were not read",
+      "  secret/a: not read, because you have no right to get it; it is tried first",
+    ],
   ],
-] as const)
-  test(`reports the order ${when}`, async () => {
-    const fake = cluster(
-      pod({ secrets: Object.keys(secrets) }),
-      registries.map((registry) => ({ registry, source: "original" })),
+  [
+    "two Secrets have a credential, and the registry refuses all",
+    {
+      pod: { secrets: ["b", "a"], waiting: refusedPull },
+      secrets: {
+        a: { "https://quay.io": `r:${password}`, "quay.io/team": "t:p1", "ghcr.io": "g:p1" },
+        b: { "quay.io": "b:p1" },
+      },
+    },
+    [
+      "imagePullSecrets of the pod: b, a",
+      "  1  secret/a  quay.io/team     t",
+      "  2  secret/b  quay.io          b",
+      "  3  secret/a  https://quay.io  r",
+      "  4  node      quay.io          of original",
+      error,
+      ...refusedEach,
+      "  fix: renew secret/a, or remove it if the node's credential is enough",
+      "  fix: renew secret/b, or remove it if the node's credential is enough",
+    ],
+  ],
+  [
+    "the ServiceAccount does not exist",
+    { pod: { serviceAccountName: "gone" } },
+    [
+      "pod/web-0 in shop (node n7, ServiceAccount gone)",
+      "  there is no ServiceAccount of this name in shop",
+    ],
+  ],
+  [
+    "the pod is older than its ServiceAccount's imagePullSecrets",
+    { account: { imagePullSecrets: [{ name: "a" }] } },
+    [
+      "  the ServiceAccount names imagePullSecrets, but this pod was created before: delete the pod, and its successor gets them",
+    ],
+  ],
+  [
+    "the scope leaves out the ServiceAccount",
+    {
+      registries: [...ofOriginal("quay.io"), { registry: "quay.io/team", source: "team-a" }],
+      global: { spec: { delivery } },
+    },
+    [
+      "  the ServiceAccount is not annotated globalpullsecret.io/use: only the original's entries serve",
+    ],
+  ],
+  [
+    "the pod's node failed",
+    { global: { status: { failures } } },
+    ["  node n7 may lack the node's credential: GPS218 n7"],
+  ],
+  [
+    "no entry serves the image, and the registry refuses the pull",
+    { pod: { waiting: refusedPull }, registries: [] },
+    [
+      bare,
+      error,
+      `  fix: nothing here has a credential for quay.io; give the nodes one: ${add}`,
+      "  fix: or name a Secret of namespace shop in imagePullSecrets",
+    ],
+  ],
+  [
+    "the kubelet gives the registry's answer itself",
+    { pod: { waiting: { ...backOff, message: `${backOff.message}: ${denied}` } }, events: [event] },
+    [`  ImagePullBackOff: ${backOff.message}: ${denied}`, ...refusedEach],
+  ],
+  [
+    "only the newest Event about the image has the registry's answer",
+    {
+      pod: { waiting: backOff },
+      events: [
+        { ...event, message: '"quay.io/team/app:1": old', lastTimestamp: ago(60) },
+        { ...event, series: { lastObservedTime: ago(5) }, lastTimestamp: ago(90) },
+        { ...event, message: '"other"', lastTimestamp: ago(1) },
+        { ...event, reason: "BackOff", lastTimestamp: ago(1) },
+        { ...event, involvedObject: { name: "web-1" }, lastTimestamp: ago(1) },
+      ],
+    },
+    [`  ImagePullBackOff, 5m ago: ${event.message}`, ...refusedEach],
+  ],
+  ["a container is still created", { pod: { waiting: { reason: "PodInitializing" } } }, []],
+];
+for (const [when, facts, lines] of rows)
+  test(`prints what to know and do when ${when}`, async () => {
+    const out = (await printed(cluster(facts), "pod/web-0")).replace(/ 5m\d+s ago/, " 5m ago");
+    const usualLines = usual.split("\n");
+    assert.deepEqual(
+      out.split("\n").filter((line) => !usualLines.includes(line)),
+      lines,
     );
-    for (const [name, entries] of Object.entries(secrets))
-      fake.objects.set(`${shop}/secrets/${name}`, pullSecret(entries));
-    const { images } = await reported(fake);
-    const tries = images[0]?.tries.map((attempt) => `${attempt.order} ${attempt.supplier}`);
-    assert.equal(tries?.join(", "), order);
-    const { out } = await call(["explain", "pod/web-0"], { cluster: fake });
-    assert.match(out, shown);
+    assert.ok(!out.includes("s3cret"));
   });
 
-test("prints each image with its error, its age and a fix, and never a password", async () => {
-  const waiting = { reason: "ImagePullBackOff", message: 'Back-off pulling image "x"' };
-  const fake = cluster(pod({ secrets: ["a"], waiting }));
-  fake.objects.set(`${shop}/secrets/a`, pullSecret({ "ghcr.io": `robot:${password}` }));
-  const event = {
-    reason: "Failed",
-    message: `Failed to pull image "quay.io/team/app:1": ${denied}`,
-    lastTimestamp: new Date(Date.now() - 300_000).toISOString(),
-    involvedObject: { kind: "Pod", name: "web-0" },
-  };
-  fake.objects.set(`${shop}/events/e1`, event);
-  fake.objects.set(`${shop}/events/e2`, { ...event, lastTimestamp: "2020-01-01T00:00:00Z" });
-  const { code, out } = await call(["explain", "po/web-0"], { cluster: fake });
-  assert.equal(code, 0);
-  assert.match(
-    out,
-    /^pod\/web-0 in shop \(node n7, ServiceAccount default\)\nimagePullSecrets of the pod: a\n/,
-  );
-  assert.match(
-    out,
-    /app: quay\.io\/team\/app:1 is pulled with, in this order:\n {2}1 {2}node {2}quay/,
-  );
-  assert.match(out, /ImagePullBackOff, 5m\d?s? ago: Failed to pull image .*access denied/);
-  assert.match(out, /fix: quay\.io refused each credential above\n/);
-  assert.ok(
-    !out.includes("s3cret") &&
-      !out.includes(Buffer.from(`robot:${password}`, "utf8").toString("base64")),
-  );
-});
-
-for (const [what, secret, state, shown] of [
-  ["is missing", undefined, "missing", /secret\/a: not found in shop; create it/],
-  ["has another type", { type: "Opaque", data: {} }, "ignored", undefined],
-  [
-    "cannot be read by the kubelet",
-    {
-      type: "kubernetes.io/dockerconfigjson",
-      data: { ".dockerconfigjson": Buffer.from("{").toString("base64") },
-    },
-    "broken",
-    undefined,
-  ],
-  [
-    "has the old type dockercfg",
-    {
-      type: "kubernetes.io/dockercfg",
-      data: { ".dockercfg": Buffer.from('{"quay.io":{"auth":"dTpw"}}').toString("base64") },
-    },
-    "read",
-    undefined,
-  ],
-] as const)
-  test(`reports a Secret that ${what} as ${state}`, async () => {
-    const fake = cluster(pod({ secrets: ["a"] }));
-    if (secret !== undefined) fake.objects.set(`${shop}/secrets/a`, secret);
-    const { imagePullSecrets, notes, images } = await reported(fake);
-    assert.equal(imagePullSecrets.secrets[0]?.state, state);
-    assert.equal(/correct secret\/a/.test(images[0]?.fix.join("") ?? ""), state === "broken");
-    if (shown !== undefined) assert.match(notes.join("\n"), shown);
+const advice: Readonly<Record<string, string>> = {
+  "x509: certificate signed by unknown authority":
+    "the node does not trust the certificate of quay.io; add its authority to the container runtime of the node; a credential does not help",
+  "dial tcp: lookup quay.io: no such host":
+    "the node does not reach quay.io; check DNS, proxy and firewall from that node; a credential does not help",
+  "quay.io/team/app:1: not found":
+    "quay.io has no such image or tag, or does not show it to these credentials; correct the name, or ask for the right to read it",
+  "toomanyrequests: You have reached your pull rate limit":
+    "quay.io limits pulls of this account; wait, or use an account with a higher limit",
+  "invalid reference format":
+    "correct the image's name: it is not valid, so no registry is contacted",
+  "never pull": "imagePullPolicy is Never: load the image on the node, or allow the pull",
+};
+for (const [message, fix] of Object.entries(advice))
+  test(`gives the right advice for the error ${JSON.stringify(message)}`, async () => {
+    const pod = { waiting: { reason: "ErrImagePull", message } };
+    const out = await printed(cluster({ pod }), "pod/web-0");
+    assert.ok(out.includes(`  ErrImagePull: ${message}\n  fix: ${fix}\nNotes\n`), out);
   });
 
-test("lists the Secrets that the caller is not allowed to get", async () => {
-  const fake = cluster(pod({ secrets: ["a"], waiting: refusedPull }));
-  fake.refusals.set(`${shop}/secrets/a`, 403);
-  const { imagePullSecrets, notes, images } = await reported(fake);
-  assert.deepEqual(imagePullSecrets.secrets, [{ name: "a", state: "notRead" }]);
-  assert.match(notes.join("\n"), /secret\/a: not read, because you have no right to get it/);
-  assert.match(
-    images[0]?.fix.join("\n") ?? "",
-    /check secret\/a, which you are not allowed to read/,
-  );
-});
-
-test("uses the ServiceAccount's Secrets for a manifest, but not for an existing pod", async () => {
-  const fake = cluster(pod());
-  const account = { metadata: { name: "default" }, imagePullSecrets: [{ name: "a" }] };
-  fake.objects.set(`${shop}/serviceaccounts/default`, account);
-  fake.objects.set(`${shop}/secrets/a`, pullSecret({ "quay.io": "robot:p" }));
-  const live = await reported(fake);
-  assert.equal(live.imagePullSecrets.declaredBy, "nobody");
-  assert.match(live.notes.join("\n"), /this pod was created before: delete the pod/);
-  const manifest = `
+const manifest = `
 kind: Service
 ---
 kind: List
@@ -224,73 +283,76 @@ items:
 ---
 kind: CronJob
 metadata: {name: night}
-spec: {jobTemplate: {spec: {template: {spec: {containers: [{name: app, image: ghcr.io/x}]}}}}}
+spec: {jobTemplate: {spec: {template: {spec: {
+  imagePullSecrets: [{name: b}], containers: [{name: app, image: ghcr.io/x}]}}}}}
 `;
-  const { code, out } = await call(["explain", "-f", "-", "-o", "json"], {
-    cluster: fake,
-    input: manifest,
-    io: { documents: (text) => Promise.resolve(loadDocuments(text)) },
-  });
-  const [first, second] = JSON.parse(out) as Answer[];
-  assert.deepEqual([code, first?.object, second?.object], [0, "deployment/web", "cronjob/night"]);
-  assert.equal(first?.imagePullSecrets.declaredBy, "serviceAccount");
-  assert.deepEqual(
-    first?.images[0]?.tries.map(({ from }) => from),
-    ["secret/a", "node"],
+
+test("explains the workloads of a manifest, with the ServiceAccount's Secrets", async () => {
+  const account = { imagePullSecrets: [{ name: "a" }] };
+  const fake = cluster({ account, secrets: { a: { "quay.io": "robot:p1" } } });
+  assert.equal(
+    await printed(fake, "-f", "-"),
+    `deployment/web in shop (ServiceAccount default)
+imagePullSecrets of the ServiceAccount: a
+
+app: quay.io/x is pulled with, in this order:
+  1  secret/a  quay.io  robot
+  2  node      quay.io  of original
+Notes
+  ${elsewhere}
+cronjob/night in shop (ServiceAccount default)
+imagePullSecrets of the pod: b (not found)
+
+app: ghcr.io/x is pulled without a credential
+Notes
+  the ServiceAccount's imagePullSecrets are not used: the pod names its own
+  secret/b: not found in shop; create it, or remove it from imagePullSecrets: the kubelet ignores it
+  ${elsewhere}
+`,
   );
 });
 
-test("explains the failing pod of a workload", async () => {
-  const fake = cluster(pod());
-  const failing = { ...pod({ waiting: refusedPull }), metadata: { name: "web-1", uid: "u2" } };
-  fake.objects.set(`${shop}/pods/web-1`, failing);
+test("explains the failing pod of a workload, and the images of its containers and volumes", async () => {
+  const fake = cluster();
+  const { spec } = podOf();
+  const image = "quay.io/x";
+  const volumes = [{ name: "data", image: { reference: image } }, { name: "tmp" }];
+  const template = {
+    ...spec,
+    initContainers: [{ name: "init", image }],
+    ephemeralContainers: [{ name: "debug", image }],
+    volumes,
+  };
   fake.objects.set("/apis/apps/v1/namespaces/shop/deployments/web", {
     metadata: { name: "web", uid: "d1" },
-    spec: { selector: { matchLabels: { app: "web" } }, template: { spec: failing.spec } },
+    spec: { selector: { matchLabels: { app: "web" } }, template: { spec: template } },
   });
-  const { object, pod: podName, images } = await reported(fake, "deploy/web");
-  assert.deepEqual(
-    [object, podName, images[0]?.error?.message],
-    ["deployment/web", "web-1", denied],
+  assert.match(
+    await printed(fake, "deploy/web"),
+    /^deployment\/web in shop \(pod\/web-0, node n7, /,
   );
-});
-
-test("suggests adding a credential if no entry serves the image and the registry has refused the pull", async () => {
-  const { images } = await reported(cluster(pod({ waiting: refusedPull }), []));
-  assert.match(images[0]?.fix[0] ?? "", /pull-secret add quay\.io -u USER --password-stdin/);
-});
-
-for (const [message, fix] of [
-  ["x509: certificate signed by unknown authority", /does not trust the certificate of quay\.io/],
-  ["dial tcp: lookup quay.io: no such host", /does not reach quay\.io/],
-  ["quay.io/team/app:1: not found", /no such image or tag/],
-  ["toomanyrequests: You have reached your pull rate limit", /limits pulls of this account/],
-  ["invalid reference format", /correct the image's name/],
-  ["unexpected media type", /read the message/],
-] as const)
-  test(`gives the right advice for the error ${JSON.stringify(message)}`, async () => {
-    const waiting = { reason: "ErrImagePull", message };
-    const { images } = await reported(cluster(pod({ waiting })));
-    assert.match(images[0]?.fix.join("\n") ?? "", fix);
-  });
-
-test("leaves out credentials that the scope does not allow for pods of this ServiceAccount", async () => {
-  const fake = cluster(pod());
-  const delivery = {
-    mode: "CredentialProvider",
-    credentialProvider: { scope: "Annotated" },
-  } as const;
-  const registries = [
-    { registry: "quay.io", source: "original" },
-    { registry: "quay.io/team", source: "additional-pull-secret" },
-  ];
-  fake.objects.set(globalPullSecretPath, object({ spec: { delivery }, status: { registries } }));
-  const { images, notes } = await reported(fake);
-  assert.deepEqual(
-    images[0]?.tries.map(({ registry }) => registry),
-    ["quay.io"],
-  );
-  assert.match(notes.join("\n"), /not annotated globalpullsecret\.io\/use/);
+  const status = { initContainerStatuses: [{ name: "init", state: { waiting: refusedPull } }] };
+  const metadata = { name: "web-1", uid: "u2" };
+  fake.objects.set(`${shop}/pods/web-1`, { metadata, spec: template, status });
+  const tries = [{ from: "node", registry: "quay.io", supplier: "of original", order: 1 }];
+  const fix = refusedEach.map((line) => line.replace("  fix: ", ""));
+  assert.deepEqual(JSON.parse(await printed(fake, "deploy/web", "-o", "json")), [
+    {
+      object: "deployment/web",
+      namespace: "shop",
+      pod: "web-1",
+      node: "n7",
+      serviceAccount: "default",
+      imagePullSecrets: { declaredBy: "nobody", secrets: [] },
+      images: [
+        { container: "init", image, tries, error: refusedPull, fix },
+        { container: "app", image: "quay.io/team/app:1", tries, fix: [] },
+        { container: "debug", image, tries, fix: [] },
+        { container: "volume data", image, tries, fix: [] },
+      ],
+      notes: [elsewhere],
+    },
+  ]);
 });
 
 test("reports a missing object, and suggests that the argument was meant as an image", async () => {
@@ -299,12 +361,14 @@ test("reports a missing object, and suggests that the argument was meant as an i
   assert.match(err, /^pod\/none: not found in namespace a; give -n, or docker\.io\/pod\/none if /);
 });
 
-test("works without a GlobalPullSecret", async () => {
-  const fake = cluster(pod());
+test("works without a GlobalPullSecret, but not if the API server fails", async () => {
+  const fake = cluster();
   fake.objects.delete(globalPullSecretPath);
-  const { notes } = await reported(fake);
-  assert.match(notes.join("\n"), /the node's credentials are not known/);
+  const out = await printed(fake, "pod/web-0");
+  assert.ok(
+    out.includes(`\n${bare}\nNotes\n  globalpullsecret/cluster was not found or read: `),
+    out,
+  );
   fake.refusals.set(`${shop}/serviceaccounts/default`, 500);
-  const { code } = await call(["explain", "pod/web-0"], { cluster: fake });
-  assert.equal(code, 1);
+  assert.equal((await call(["explain", "pod/web-0"], { cluster: fake })).code, 1);
 });

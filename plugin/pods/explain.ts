@@ -126,41 +126,46 @@ function notesOf(facts: PodFacts): string[] {
     secrets.filter(({ state }) => state === secretState).map(({ name }) => `secret/${name}`);
   const failure = global?.status?.failures?.find(({ node }) => node === spec.nodeName);
   const [missing, notRead] = [ofState("missing"), ofState("notRead")];
-  return [
-    ...(account === "missing" ? [`there is no ServiceAccount of this name in ${namespace}`] : []),
-    ...(account === "notRead"
-      ? ["no right to get the ServiceAccount: its imagePullSecrets were not read"]
-      : []),
-    ...(pod !== undefined && declaredBy === "nobody" && lent > 0
-      ? [
-          "the ServiceAccount names imagePullSecrets, but this pod was created before: delete the pod, and its successor gets them",
-        ]
-      : []),
-    ...(pod === undefined && declaredBy === "pod" && lent > 0
-      ? ["the ServiceAccount's imagePullSecrets are not used: the pod names its own"]
-      : []),
-    ...(missing.length > 0
-      ? [
-          `${missing.join(", ")}: not found in ${namespace}; create it, or remove it from imagePullSecrets: the kubelet ignores it`,
-        ]
-      : []),
-    ...(notRead.length > 0
-      ? [`${notRead.join(", ")}: not read, because you have no right to get it; it is tried first`]
-      : []),
-    ...(global === undefined
-      ? ["globalpullsecret/cluster was not found or read: the node's credentials are not known"]
-      : [
-          "other entries in the node's config.json, and other credential providers, are not known here",
-        ]),
-    ...(servesPod(facts)
-      ? []
-      : [
-          `the ServiceAccount is not annotated ${useAnnotation}: only the original's entries serve`,
-        ]),
-    ...(failure === undefined
-      ? []
-      : [`node ${failure.node} may lack the node's credential: ${redactTokens(failure.message)}`]),
+  const notes: readonly (readonly [applies: boolean, note: string])[] = [
+    [account === "missing", `there is no ServiceAccount of this name in ${namespace}`],
+    [
+      account === "notRead",
+      "no right to get the ServiceAccount: its imagePullSecrets were not read",
+    ],
+    [
+      pod !== undefined && declaredBy === "nobody" && lent > 0,
+      "the ServiceAccount names imagePullSecrets, but this pod was created before: delete the pod, and its successor gets them",
+    ],
+    [
+      pod === undefined && declaredBy === "pod" && lent > 0,
+      "the ServiceAccount's imagePullSecrets are not used: the pod names its own",
+    ],
+    [
+      missing.length > 0,
+      `${missing.join(", ")}: not found in ${namespace}; create it, or remove it from imagePullSecrets: the kubelet ignores it`,
+    ],
+    [
+      notRead.length > 0,
+      `${notRead.join(", ")}: not read, because you have no right to get it; it is tried first`,
+    ],
+    [
+      global === undefined,
+      "globalpullsecret/cluster was not found or read: the node's credentials are not known",
+    ],
+    [
+      global !== undefined,
+      "other entries in the node's config.json, and other credential providers, are not known here",
+    ],
+    [
+      !servesPod(facts),
+      `the ServiceAccount is not annotated ${useAnnotation}: only the original's entries serve`,
+    ],
+    [
+      failure !== undefined,
+      `node ${failure?.node} may lack the node's credential: ${redactTokens(failure?.message ?? "")}`,
+    ],
   ];
+  return notes.flatMap(([applies, note]) => (applies ? [note] : []));
 }
 
 const words: Readonly<Record<PullSecretState["state"], string>> = {

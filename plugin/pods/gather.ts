@@ -92,5 +92,5 @@ async function podOf(
 
 async function eventsOf(cluster: Cluster, path: string, pod: string): Promise<PullEvent[]> {
   const query = { fieldSelector: `involvedObject.name=${pod},reason=Failed` };
-  return await ifAllowed(listOf<PullEvent>(cluster, path, query), []);
+  return ifAllowed(listOf<PullEvent>(cluster, path, query), []);
 }

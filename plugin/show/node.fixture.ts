@@ -10,6 +10,7 @@ export type Reported = Readonly<{
   runtime?: string;
   allocatable?: Readonly<Record<string, string>>;
   providerID?: string;
+  ready?: boolean;
 }>;
 
 const ordinary = { cpu: "4", "hugepages-2Mi": "2Mi" };
@@ -21,6 +22,7 @@ export function node(reported: Reported, name = "n"): V1Node {
     image = "Debian",
     os = "linux",
     runtime = "",
+    ready = true,
   } = reported;
   const nodeInfo: Partial<V1NodeSystemInfo> = {
     kubeletVersion: version,
@@ -34,7 +36,7 @@ export function node(reported: Reported, name = "n"): V1Node {
     status: {
       allocatable: { ...ordinary, ...reported.allocatable },
       nodeInfo: nodeInfo as V1NodeSystemInfo,
-      conditions: [{ type: "Ready", status: "True" }],
+      conditions: [{ type: "Ready", status: ready ? "True" : "False" }],
     },
   };
 }

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { node, type Reported } from "./node.fixture.ts";
-import { platforms, platformsOf } from "./platforms.ts";
-import { kindOf } from "./preflight.ts";
+import { modesOf, platforms, platformsOf, settingsOf } from "./platforms.ts";
 
 type Sample = Readonly<{
   reported: Reported;
@@ -82,24 +82,31 @@ for (const [name, { reported, also = [] }] of Object.entries(samples))
     );
   });
 
-for (const [name, { reported }] of Object.entries(samples))
-  test(`predicts for ${name} the modes that SUPPORT.md has, and shows why it lacks others`, () => {
-    const recent = node({ ...reported, runtime: "containerd://2.2.9" });
-    const [platform] = platformsOf(recent);
-    const { modes, note = "", state } = kindOf(recent);
-    assert.equal(modes.includes("Reread"), state !== "unserved");
-    const bare = (text: string) => text.replaceAll("`", "");
-    for (const [mode, cell] of [
-      ["Restart", platform.restart],
-      ["CredentialProvider", platform.provider],
-      ["Runtime", platform.runtime],
-    ] as const) {
-      assert.equal(modes.includes(mode), cell.delivers, mode);
-      const isMissing = !cell.delivers && (state !== "unserved" || mode === "Restart");
-      if (isMissing) assert.ok(note.includes(bare(cell.text)), `${mode}: ${note}`);
-    }
-    if (platform.todo !== undefined) assert.ok(note.endsWith(`; ${bare(platform.todo)}`), note);
-    assert.doesNotMatch(note, /docs\/|\[/);
+const rows = readFileSync("SUPPORT.md", "utf8")
+  .split("\n")
+  .map((line) => line.slice(2, -2).split(" | "));
+
+for (const platform of platforms)
+  test(`SUPPORT.md shows what preflight predicts for ${platform.name}`, () => {
+    const { name, state, restart, provider, runtime, evidence } = platform;
+    const settings = settingsOf(platform).join("; ") || "–";
+    const [, ...cells] =
+      rows.find(([names = ""]) => names === name || names.split(", ").includes(name)) ?? [];
+    const texts = [restart, provider, runtime].map(({ text }) => text);
+    assert.deepEqual(cells, [...texts, settings, evidence]);
+    const delivers = (text = "") => /^(?:works|expected|not restarted)/.test(text);
+    const [isRestart, isProvider, isRuntime] = cells.map(delivers);
+    assert.deepEqual(modesOf(platform), [
+      ...(isRestart ? ["Restart"] : []),
+      ...(cells[1] === "–" ? [] : ["Reread"]),
+      ...(isProvider ? ["CredentialProvider"] : []),
+      ...(isRuntime ? ["Runtime"] : []),
+    ]);
+    assert.equal(state === "tested", evidence.startsWith("run: "));
+    assert.equal(
+      platform.units.length > 0,
+      platform.restarts || restart.text.startsWith("not restarted"),
+    );
   });
 
 for (const excluded of [

@@ -76,7 +76,9 @@ export function kindOf(node: V1Node): Kind {
   const modes = modesOf(platform).filter((mode) => mode !== "Runtime" || hasHosts(node));
   const isServed = state !== "unserved";
   const notes = [
-    ...(state === "expected" ? [`expected to work, but no test runs it (${evidence})`] : []),
+    ...(platform.state === "expected"
+      ? [`expected to work, but no test runs it (${evidence})`]
+      : []),
     ...old.map((part) => `${part} is older than those of our tests`),
     ...(restarts ? [] : [restart.text]),
     ...(isServed && !provider.delivers ? [`CredentialProvider: ${provider.text}`] : []),

@@ -13,6 +13,9 @@ const named = (version: PresentSource["version"], source = "additional-pull-secr
 ];
 const reported = (sources: GlobalPullSecret["status"], conditions = inForce) =>
   object({ status: { ...sources, conditions } });
+/** The versions that the controller has read, and that the nodes have. */
+const at = (read: string, served = read, conditions = inForce) =>
+  reported({ sources: [source(read, served)] }, conditions);
 const verdict = (accepted: "True" | "False" | "Unknown", reason: string, more = {}) => ({
   sources: [{ name: "additional-pull-secret", accepted, reason, message: "why", ...more }],
 });
@@ -33,51 +36,33 @@ const cases: readonly (readonly [
   why: RegExp,
 ])[] = [
   ["no object yet", undefined, [], "waiting", /has not created/],
-  [
-    "the Secret's version is served",
-    reported({ sources: [source("812")] }),
-    secret("812"),
-    "served",
-    /revision 7/,
-  ],
-  [
-    "a later version than the Secret's is served",
-    reported({ sources: [source("900")] }),
-    secret("812"),
-    "served",
-    /./,
-  ],
+  ["the Secret's version is served", at("812"), secret("812"), "served", /revision 7/],
+  ["a later version than the Secret's is served", at("900"), secret("812"), "served", /./],
   [
     "the object is Ready, but for the previous version",
-    reported({ sources: [source("790")] }),
+    at("790"),
     secret("812"),
     "waiting",
     /version 812 is not read/,
   ],
-  [
-    "version 99 is served, but not yet version 100",
-    reported({ sources: [source("99")] }),
-    secret("100"),
-    "waiting",
-    /not read/,
-  ],
+  ["version 99 is served, but not yet version 100", at("99"), secret("100"), "waiting", /not read/],
   [
     "the previous version is served, and differs only in the 17th digit",
-    reported({ sources: [source("90071992547409920")] }),
+    at("90071992547409920"),
     secret("90071992547409921"),
     "waiting",
     /not read/,
   ],
   [
     "the controller has read the version, and rolls it out",
-    reported({ sources: [source("812", "790")] }, rolling),
+    at("812", "790", rolling),
     secret("812"),
     "waiting",
     /being rolled out/,
   ],
   [
     "the version is served, but the object is not Ready",
-    reported({ sources: [source("812")] }, rolling),
+    at("812", "812", rolling),
     secret("812"),
     "waiting",
     /RollingOut/,
@@ -112,7 +97,7 @@ const cases: readonly (readonly [
   ],
   [
     "the rollout of the Secret's version is halted",
-    reported({ sources: [source("812", "790")] }, halted),
+    at("812", "790", halted),
     secret("812"),
     "failed",
     /Halted: revision 8 failed on n7/,
@@ -152,7 +137,7 @@ const cases: readonly (readonly [
   ],
   [
     "the Secret is deleted, and the controller has not read the deletion yet",
-    reported({ sources: [source("812")] }),
+    at("812"),
     secret(undefined, "812"),
     "waiting",
     /its deletion is not read/,
@@ -204,14 +189,14 @@ const cases: readonly (readonly [
   ],
   [
     "the Secret was created after the command began, and is being rolled out",
-    reported({ sources: [source("812", "790")] }, rolling),
+    at("812", "790", rolling),
     secret(undefined),
     "waiting",
     /version 812 is being rolled out/,
   ],
   [
     "the Secret was created after the command began, and is served",
-    reported({ sources: [source("812")] }),
+    at("812"),
     secret(undefined, "790"),
     "served",
     /revision 7/,
@@ -246,14 +231,14 @@ const cases: readonly (readonly [
   ],
   [
     "the caller is not allowed to get the Secret, and status reports a rollout of it",
-    reported({ sources: [source("812", "790")] }),
+    at("812", "790"),
     named("hidden"),
     "waiting",
     /version 812 is being rolled out/,
   ],
   [
     "the caller is not allowed to get the Secret, and status reports it as served",
-    reported({ sources: [source("812")] }),
+    at("812"),
     named("hidden"),
     "served",
     /revision 7/,
@@ -333,14 +318,14 @@ const deletions: readonly (readonly [
   ],
   [
     "the controller has not read the deletion yet",
-    reported({ sources: [source("812")] }),
+    at("812"),
     undefined,
     "waiting",
     /deletion is not/,
   ],
   [
     "the controller has not read the deletion yet, and the caller is not allowed to get the Secret",
-    reported({ sources: [source("812")] }),
+    at("812"),
     "hidden",
     "waiting",
     /deletion/,
@@ -352,13 +337,7 @@ const deletions: readonly (readonly [
     "waiting",
     /additional-pull-secret: why/,
   ],
-  [
-    "the Secret still exists",
-    reported({ sources: [source("812")] }),
-    "812",
-    "failed",
-    /still exists/,
-  ],
+  ["the Secret still exists", at("812"), "812", "failed", /still exists/],
 ];
 for (const [what, pullSecret, version, is, why] of deletions)
   test(`reports "${is}" for an awaited deletion if ${what}`, () => {

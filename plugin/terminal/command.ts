@@ -54,7 +54,7 @@ export function command<const Rows extends Table>(
       }
       const read = readFlags(about.flags, { argv, quote }, ...rules);
       if (!read.ok) throw new Misuse(read.errors.join("\n"));
-      return await run(read.value, io);
+      return run(read.value, io);
     },
   };
 }

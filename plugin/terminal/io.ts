@@ -9,8 +9,8 @@ import type { EventEmitter } from "node:events";
 /** Files and standard input. */
 export type FileIo = Readonly<{
   /**
-   * The bytes of a file, or of standard input for `-`. Reads at most `limit` + 1 bytes. Throws
-   * Misuse.
+   * The bytes of a file, or of standard input for `-`. Stops when it has more than `limit` bytes,
+   * which show that the input is too long. Throws Misuse.
    */
   read(path: string, limit: number): Promise<Uint8Array>;
   /** Writes a file that only its owner can read (0600), whole or not at all. Throws Misuse. */
@@ -128,7 +128,7 @@ export async function writePrivate(path: string, text: string): Promise<void> {
 
 /** Stops reading as soon as the input is too long, so that reading `/dev/zero` ends too. */
 export async function readBounded(path: string, limit: number): Promise<Uint8Array> {
-  const stream = path === "-" ? process.stdin : createReadStream(path, { end: limit });
+  const stream = path === "-" ? process.stdin : createReadStream(path);
   const chunks: Buffer[] = [];
   let length = 0;
   try {
@@ -143,7 +143,7 @@ export async function readBounded(path: string, limit: number): Promise<Uint8Arr
       `${path}: ${reasons[code] ?? `cannot be read (${code})`}; give a readable file, or - for standard input`,
     );
   }
-  return Buffer.concat(chunks).subarray(0, limit + 1);
+  return Buffer.concat(chunks);
 }
 
 /**

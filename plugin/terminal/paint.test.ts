@@ -4,9 +4,15 @@ import fc from "fast-check";
 import { bar, paintFor, terminalOf } from "./paint.ts";
 
 test("uses colours only on a terminal that supports them", () => {
-  assert.equal(paintFor(undefined).bad("x"), "x");
-  assert.equal(paintFor({ columns: 80, colour: false }).bad("x"), "x");
-  assert.equal(paintFor({ columns: 80, colour: true }).bad("x"), "\u001b[31mx\u001b[0m");
+  const painted = (...[terminal]: Parameters<typeof paintFor>) =>
+    Object.values(paintFor(terminal)).map((ink) => ink("x"));
+  const plain = Array<string>(5).fill("x");
+  assert.deepEqual(painted(undefined), plain);
+  assert.deepEqual(painted({ columns: 80, colour: false }), plain);
+  assert.deepEqual(
+    painted({ columns: 80, colour: true }),
+    [32, 33, 31, 2, 1].map((code) => `\u001b[${code}mx\u001b[0m`),
+  );
 });
 
 test("detects a terminal and its colours from the stream, TERM and NO_COLOR", () => {
@@ -25,6 +31,7 @@ const bars: readonly (readonly [counts: number[], whole: number, drawn: string])
   [[999, 1], 1000, "[#########x]"],
   [[1, 0], 1000, "[#.........]"],
   [[12, 3], 10, "[#######xxx]"],
+  [[20, 20], 10, "[xxxxxxxxxx]"],
 ];
 for (const [[good, bad], whole, drawn] of bars)
   test(`draws ${good} and ${bad} of ${whole} as ${drawn}`, () => {

@@ -586,6 +586,9 @@ test("names the nearest of several shadowed registries", () => {
     lines(merged).join(),
     /^additional: auths\["a.io\/x\/y"\]: is tried before "a.io\/x" of/,
   );
+  const sources = ["additional: a.io/x=2", "team: a.io=1", "original: a.io=1"].map(short);
+  const tied = merge(sources, { conflicts: "additional", protect: [] });
+  assert.match(lines(tied).join(), /^additional: .* is tried before "a\.io" of team\b/);
 });
 
 /**

@@ -1,0 +1,27 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { parseLocation } from "./url.ts";
+
+/** A key, and its host and path; undefined if Go refuses the key. */
+const keys: readonly (readonly [key: string, location: string | undefined])[] = [
+  ["a.io/b%41", "a.io /bA"],
+  ["a.io/b?q=%zz", "a.io /b"],
+  ["a.io/b#%41", "a.io /b"],
+  ["a.io/b#%zz", undefined],
+  ["a.io/b%zz", undefined],
+  ["a.io/b%4", undefined],
+  ["u:%41@a.io:80", "a.io:80 "],
+  ["u:%zz@a.io", undefined],
+  ["a%8z.io", undefined],
+  ["a.io:x", undefined],
+  ["[::1]:80/b", "[::1]:80 /b"],
+  ["[::1]x", undefined],
+  ["[fe80::1%25eth0]", "[fe80::1%eth0] "],
+  ["[fe80::1%25%2f]", undefined],
+  ["[fe80::1%25]", undefined],
+];
+for (const [key, location] of keys)
+  test(`reads ${key} as ${location ?? "no registry"}`, () => {
+    const { host, path } = parseLocation(key) ?? {};
+    assert.equal(host === undefined ? undefined : `${host} ${path}`, location);
+  });

@@ -1,7 +1,7 @@
 /**
  * Assigns each test file to a command. A test belongs to the lowest tier that can show its promise:
  *
- * - `test`: `npm test`. Needs only the checkout. At most three minutes.
+ * - `test`: `npm test`. Needs only the checkout. At most four minutes.
  * - `cluster`: `npm run test:cluster`. A fixed list of files on real parts. At most 35 minutes.
  * - `all`: `npm run test:all [shard]`. All other files, in shards of at most 100 minutes.
  */

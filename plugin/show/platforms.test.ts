@@ -98,7 +98,7 @@ for (const platform of platforms)
     const [isRestart, isProvider, isRuntime] = cells.map(delivers);
     assert.deepEqual(modesOf(platform), [
       ...(isRestart ? ["Restart"] : []),
-      ...(cells[1] === "–" ? [] : ["Reread"]),
+      ...(state === "unserved" ? [] : ["Reread"]),
       ...(isProvider ? ["CredentialProvider"] : []),
       ...(isRuntime ? ["Runtime"] : []),
     ]);

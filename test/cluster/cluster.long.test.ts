@@ -14,7 +14,7 @@ suite("a real cluster", () => {
     assert.deepEqual(tracesOf(cluster.directory), [], "leaves nothing behind after down()");
   });
 
-  test("the registry refuses every pull of an account whose password was deleted", async () => {
+  test("the registry refuses the former password of an account", async () => {
     const { users } = cluster.registry;
     const answer = async (): Promise<number> => {
       const authorization = `Basic ${cluster.registry.auth("additional").auth}`;

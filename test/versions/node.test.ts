@@ -52,7 +52,7 @@ async function rotate(mode: DeliveryMode): Promise<void> {
 kubeletFails(() => cluster);
 
 for (const mode of allModes)
-  test(`in mode ${mode}, the node pulls with a credential and with the next one, and nothing is left of a removed one`, async () => {
+  test(`in mode ${mode}, the node ${mode === "Reread" ? "gets" : "pulls with"} a credential and the next one, and nothing is left of a removed one`, async () => {
     await product.steerProduct(cluster, { delivery: { mode } });
     await pull(...pullRefused);
     const [before, former] = [await kubelets(cluster), files(cluster)];

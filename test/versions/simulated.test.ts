@@ -28,7 +28,7 @@ function assertApplied(word?: string): void {
   for (const { name, applied } of kubelets.model.nodes) assert.equal(applied, expected, name);
 }
 
-test("delivers a Secret and its rotation to every node, keeps both in an upgrade, and removes everything", async () => {
+test("delivers a Secret and its rotation to every node, keeps both when the agents get another template, and removes everything", async () => {
   const { gitVersion } = (await on.api.get<VersionInfo>("/version")) ?? assert.fail();
   assert.equal(gitVersion, `v${on.cluster.kit.parts.kubernetes}`);
   await servedForLong();

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { notAdditive } from "./compatibility.fixture.ts";
 import {
@@ -146,6 +148,13 @@ const git = (...argv: readonly string[]) =>
   spawnSync("git", argv, { cwd: import.meta.dirname, encoding: "utf8" }).stdout ?? "";
 /** The last published version. Before the first one, there is nothing to compare with. */
 const tag = git("describe", "--tags", "--abbrev=0", "--match=v[0-9]*").trim();
+test("finds the tag of a published version, if CHANGELOG.md names one", () => {
+  const file = join(import.meta.dirname, "../../CHANGELOG.md");
+  // The first section is about changes that might have no tag yet.
+  const [, , ...sections] = readFileSync(file, "utf8").split(/^(?=## )/m);
+  const isPublished = sections.some((section) => !section.includes("\nNever published."));
+  assert.ok(!isPublished || tag !== "", "git shows no tag: fetch the tags, and let git read them");
+});
 const crds = [crdFile, nodeCrdFile, fleetCrdFile, syncCrdFile];
 const files = git("ls-tree", "-r", "--full-tree", "--name-only", tag || "none", ...crds);
 for (const file of files.split("\n").filter(Boolean))

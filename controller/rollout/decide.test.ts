@@ -62,6 +62,14 @@ const steps: readonly [
   ],
   ["a node has no object", { nodes: nodesOf(1, { object: undefined }) }, ["create"]],
   [
+    "the object of a former node has the name of a node",
+    {
+      nodes: nodesOf(1, { object: undefined }),
+      orphans: [{ name: "n0", uid: "former", object: objectOf() }],
+    },
+    [],
+  ],
+  [
     "a node has neither object nor pod",
     { nodes: nodesOf(1, { object: undefined, pod: undefined }) },
     [],

@@ -52,11 +52,10 @@ export type FoundLease = Readonly<{
 }>;
 
 export function readLease({ metadata, spec }: V1Lease): FoundLease {
-  const seconds = spec?.leaseDurationSeconds ?? lease.duration;
   return {
     holder: spec?.holderIdentity ?? "",
     renewed: String(spec?.renewTime ?? ""),
-    seconds: Math.min(Math.max(seconds, 1), longest),
+    seconds: Math.min(spec?.leaseDurationSeconds ?? lease.duration, longest),
     acquired: spec?.acquireTime === undefined ? undefined : String(spec.acquireTime),
     transitions: spec?.leaseTransitions ?? 0,
     uid: metadata?.uid,

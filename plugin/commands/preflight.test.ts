@@ -52,8 +52,7 @@ function cluster(...nodes: readonly V1Node[]): FakeCluster {
 
 const shape =
   "tests run a unit of the same shape, a kubelet with its containerd, but not these products";
-const reread =
-  "not restarted, because the unit carries more than a kubelet; the kubelet reads the file within five minutes";
+const reread = "not restarted; the kubelet reads the file within five minutes";
 const files = (directory: string) =>
   ["config.json", "/config.json", "/root/.docker/config.json", "/.docker/config.json"]
     .concat(".dockercfg", "/.dockercfg", "/root/.dockercfg")

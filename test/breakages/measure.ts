@@ -56,7 +56,8 @@ async function compiled(copy: string, drawn: readonly Breakage[]): Promise<Break
   const compilerOptions = { noUnusedLocals: false, noUnusedParameters: false };
   const config = { extends: "./tsconfig.json", compilerOptions, include: [], files };
   writeFileSync(join(copy, "broken.json"), JSON.stringify(config));
-  const { output } = await run(copy, "node_modules/.bin/tsc", "--project", "broken.json");
+  const { isGood, output } = await run(copy, "node_modules/.bin/tsc", "--project", "broken.json");
+  if (!isGood && !output.includes(": error TS")) throw new Error(`the compiler failed: ${output}`);
   for (const file of files) rmSync(join(copy, file));
   return valid.filter((_, at) => !output.includes(`${files[at]}(`));
 }

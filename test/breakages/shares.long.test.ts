@@ -4,6 +4,8 @@ import { test } from "node:test";
 import { measure } from "./measure.ts";
 
 const minute = 60_000;
+/** So many breakages of a folder must be judged, so that a share has a meaning. */
+const fewest = 60;
 const shares = { agent: 90, controller: 90, lib: 90, fleet: 80, plugin: 80, tenants: 80 };
 
 for (const [folder, share] of Object.entries(shares))
@@ -13,5 +15,5 @@ for (const [folder, share] of Object.entries(shares))
     const { found, judged } = await measure(t, { folder, seed, count: 100, milliseconds });
     const result = `SEED=${seed}: ${found} of ${judged} breakages in ${folder} were found`;
     t.diagnostic(result);
-    assert.ok(judged > 0 && found >= (judged * share) / 100, result);
+    assert.ok(judged >= fewest && found >= (judged * share) / 100, result);
   });

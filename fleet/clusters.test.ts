@@ -64,25 +64,30 @@ const remembered: readonly (readonly [
     (kind) => ["Failed", sentence(kind, "x"), "unreachable"] as const,
   ),
 ];
-for (const [state, reason, rolloutState] of remembered)
-  test(`until a cluster answers, counts it as ${rolloutState} if its last status was ${state} with ${reason?.slice(0, 6) ?? "no reason"}`, () => {
-    const clusters = new FleetClusters({ home: {} as Cluster, holds: () => true, hint() {} });
-    const since = new Date().toISOString();
-    const clusterStatus = { name: "a", state, since, ...(reason === undefined ? {} : { reason }) };
-    const object: FleetSecret = {
-      apiVersion: "globalpullsecret.io/v1alpha1",
-      kind: "FleetSecret",
-      metadata: { name: "one" },
-      spec,
-      status: { sourceResourceVersion: "1", clusters: [clusterStatus] },
-    };
-    const source = { ok: true, content: contentOf("Opaque", {}), version: "1" } as const;
-    const judged = clusters.judge("a", { object, source, owner: "o", now: Date.now() });
-    assert.deepEqual(
-      [judged.rolloutState, judged.state, judged.reason],
-      [rolloutState, state, reason],
-    );
-  });
+/** The judgement of a cluster that has not answered, and whose last status was about content 1. */
+function unanswered(state: ClusterStatus["state"], reason: string | undefined, version: string) {
+  const clusters = new FleetClusters({ home: {} as Cluster, holds: () => true, hint() {} });
+  const since = new Date().toISOString();
+  const clusterStatus = { name: "a", state, since, ...(reason === undefined ? {} : { reason }) };
+  const object: FleetSecret = {
+    apiVersion: "globalpullsecret.io/v1alpha1",
+    kind: "FleetSecret",
+    metadata: { name: "one" },
+    spec,
+    status: { sourceResourceVersion: "1", clusters: [clusterStatus] },
+  };
+  const source = { ok: true, content: contentOf("Opaque", {}), version } as const;
+  const judged = clusters.judge("a", { object, source, owner: "o", now: Date.now() });
+  return [judged.rolloutState, judged.state, judged.reason];
+}
+
+for (const [state, reason, rolloutState] of remembered) {
+  const last = `${state} with ${reason?.slice(0, 6) ?? "no reason"}`;
+  test(`until a cluster answers, counts it as ${rolloutState} if its last status was ${last}`, () =>
+    assert.deepEqual(unanswered(state, reason, "1"), [rolloutState, state, reason]));
+  test(`after a rotation, does not count that its last status was ${last}`, () =>
+    assert.deepEqual(unanswered(state, reason, "2"), ["unreachable", "Waiting", undefined]));
+}
 
 test("runs the fleet for a cluster that changes all the time twenty times at once, then every five seconds, and never loses its last change", (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });

@@ -97,9 +97,10 @@ export class FleetClusters {
     const lastStatus = object.status?.clusters?.find((entry) => entry.name === name);
     const former = formerOf(run, lastStatus);
     // Until a cluster has answered, its last status counts, because otherwise a restart of this
-    // process would end a halt.
+    // process would end a halt. A status about other content says nothing about this content.
     const times = { former, now };
-    if (observed.is === "unknown" && lastStatus !== undefined) {
+    const isAbout = former !== undefined || content === undefined;
+    if (observed.is === "unknown" && lastStatus !== undefined && isAbout) {
       const rolloutState = rememberedState(times, ofContent.has(codeIn(lastStatus.reason)));
       return { rolloutState, ...statusFields(lastStatus) };
     }

@@ -14,18 +14,14 @@ export const catalogue = {
     "the Secret does not exist, has no entries, or the right to read it is missing",
     "create it and grant get, list and watch on it, or remove --original",
   ],
-  foreign: [
-    "GPS304",
-    "{} exists and was not created by this controller",
-    "delete or rename it; until then nothing is deployed",
-  ],
+  foreign: ["GPS304", "{} exists and was not created by this controller", "delete or rename it"],
   halted: ["GPS305", "{}", "correct the Secret or nodes, then run kubectl pull-secret retry"],
   overdue: ["GPS306", "{}", "repair or delete what the removal waits for"],
   tooMuch: overfull,
   originalUnknown: [
     "GPS309",
     "cannot be read now",
-    "renew the credential in --original-kubeconfig, unless its API server is only unreachable for a while",
+    "if this lasts, renew the credential in --original-kubeconfig",
   ],
   sourceMissing: [
     "GPS310",
@@ -35,14 +31,10 @@ export const catalogue = {
   sourceShrinks: [
     "GPS340",
     "most of its registries are gone: {}",
-    "put them back if this is a mistake; if not, no action is needed: they leave the nodes after the grace period",
+    "put them back if this is a mistake",
   ],
   sourceForbidden: ["GPS311", "the right to read it is missing", "grant it: {}"],
-  sourceUnknown: [
-    "GPS312",
-    "cannot be read now",
-    "no action needed once the API server can read it again",
-  ],
+  sourceUnknown: ["GPS312", "cannot be read now", "no action needed if this ends by itself"],
   sourceReserved: [
     "GPS313",
     "{} cannot be the Secret of a source",
@@ -51,7 +43,7 @@ export const catalogue = {
   samePriority: [
     "GPS314",
     "has the same priority as {}, so the first of the two by name wins",
-    "set different priorities if this is not intended",
+    "set different priorities, unless this is intended",
   ],
   sourceOrphaned: [
     "GPS315",
@@ -71,50 +63,30 @@ export const catalogue = {
   podsRefused: [
     "GPS320",
     "{}",
-    "find the reason with kubectl describe daemonset global-pull-secret-syncer -n kube-system; the agents' pods need the host's network and directories",
+    "find the reason with kubectl describe daemonset global-pull-secret-syncer -n kube-system",
   ],
   refused: [
     "GPS321",
     "{}",
-    "a missing right, an admission policy or a webhook prevents this; allow it for the controller",
+    "allow it: a right is missing, or an admission policy or a webhook refuses it",
   ],
-  mutated: [
-    "GPS322",
-    "{}",
-    "exclude the objects of this product from the policy that changes them",
-  ],
+  mutated: ["GPS322", "{}", "exclude our objects from the policy that changes them"],
   unsupported: [
     "GPS323",
     "the cluster serves {}: OpenShift manages the nodes' pull secrets",
-    "use the cluster's own global pull secret; nothing is deployed here",
+    "use the cluster's own global pull secret",
   ],
-  notAllowed: [
-    "GPS330",
-    "{}",
-    "change the spec, or ask the installer to allow it; until then the previous policy stays in force",
-  ],
-  unanswered: [
-    "GPS325",
-    "{}",
-    "no action needed if the API server is unreachable or busy for a while; otherwise repair it",
-  ],
-  unserved: [
-    "GPS327",
-    "{}",
-    "repair these nodes or their agents; the rollout then continues by itself",
-  ],
+  notAllowed: ["GPS330", "{}", "change the spec, or ask the installer to allow it"],
+  unanswered: ["GPS325", "{}", "if this lasts, repair the API server"],
+  unserved: ["GPS327", "{}", "repair these nodes or their agents"],
   failed: ["GPS328", "{}", "repair these nodes, then run kubectl pull-secret retry"],
   unguarded: [
     "GPS338",
-    "the ValidatingAdmissionPolicy global-pull-secret-nodes or its binding does not exist, so a report of a node would prove nothing and no node is asked",
+    "the ValidatingAdmissionPolicy global-pull-secret-nodes or its binding does not exist, so reports prove nothing",
     "install the product's manifests again",
   ],
   flapping: ["GPS339", "{}", "let only one of these programs write the Secret"],
-  contested: [
-    "GPS326",
-    "{}",
-    "stop that client, or exclude the objects of this product; until then the controller writes once a minute",
-  ],
+  contested: ["GPS326", "{}", "stop that client, or exclude our objects"],
   awaited: ["GPS324", "{}", "wait for these nodes to return, or delete them"],
 } as const satisfies Catalogue;
 

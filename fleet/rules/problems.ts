@@ -3,36 +3,28 @@ import { messagesOf, type Catalogue } from "#contract/catalogue.ts";
 
 /** Kind → code, problem, action. `sentence` replaces `{}` by the detail. */
 export const catalogue = {
-  sourceMissing: [
-    "GPS431",
-    "the Secret {} does not exist, or has no entries",
-    "create it; the clusters keep what they have",
-  ],
-  sourceInvalid: ["GPS432", "{}", "correct the Secret; the clusters keep what they have"],
+  sourceMissing: ["GPS431", "the Secret {} does not exist, or has no entries", "create it"],
+  sourceInvalid: ["GPS432", "{}", "correct the Secret"],
   sourceType: [
     "GPS433",
     "a Secret of type {} gives access to one cluster only",
-    "name another Secret: this type is not copied to other clusters",
+    "name another Secret",
   ],
   foreign: [
     "GPS435",
     "the target exists and was not placed by this object",
-    "delete it in that cluster, or set spec.conflicts: Adopt if no other FleetSecret placed it; until then it is not changed",
+    "delete it there, or set spec.conflicts: Adopt if no other FleetSecret placed it",
   ],
   noKubeconfig: [
     "GPS436",
     "the Secret {} does not exist, or has no entries",
     "no action needed while the cluster is being created",
   ],
-  kubeconfig: [
-    "GPS437",
-    "the kubeconfig cannot be used: {}",
-    "correct it; until then the cluster is not connected",
-  ],
+  kubeconfig: ["GPS437", "the kubeconfig cannot be used: {}", "correct it"],
   unreachable: [
     "GPS438",
     "{}",
-    "no action needed if the cluster is unreachable for a while; otherwise correct the server in its kubeconfig, or open the network to it",
+    "if this lasts, correct the server in its kubeconfig, or open the network to it",
   ],
   denied: [
     "GPS476",
@@ -65,7 +57,7 @@ export const catalogue = {
   noProvider: [
     "GPS446",
     "the ClusterProfile has no access provider {}",
-    "the profile's manager has to write one of these providers; we support no others",
+    "the profile's manager has to write one of these providers",
   ],
   provider: [
     "GPS447",
@@ -85,12 +77,12 @@ export const catalogue = {
   awaited: [
     "GPS451",
     "the Secret is there, but the nodes have not proved it: {}",
-    "no action needed; the cluster's own controller is rolling it out",
+    "no action needed",
   ],
   held: [
     "GPS452",
     "the Secret is there, but the cluster's own controller does not use it: {}",
-    "check globalpullsecret/cluster in that cluster; no other cluster waits for it",
+    "check globalpullsecret/cluster in that cluster",
   ],
   refusedThere: [
     "GPS453",
@@ -100,7 +92,7 @@ export const catalogue = {
   notListed: [
     "GPS454",
     "the Secret is there, but no GlobalPullSecret lists {} as a source, so no node has it",
-    "list it there as a source; no other cluster waits for it",
+    "list it there as a source",
   ],
   witness: [
     "GPS455",
@@ -110,22 +102,22 @@ export const catalogue = {
   witnessFails: [
     "GPS459",
     "the cluster's GlobalPullSecret cannot be read: {}",
-    "check that cluster's API server; no other cluster waits for it",
+    "check that cluster's API server",
   ],
   slow: [
     "GPS456",
     "the Secret is there, but the cluster has not proved it within two minutes",
-    "no action needed if its nodes follow one by one; otherwise check globalpullsecret/cluster there; no other cluster waits for it",
+    "no action needed if its nodes follow one by one; otherwise check globalpullsecret/cluster there",
   ],
   excess: [
     "GPS460",
     "the API server sends more events or bytes than one object needs",
-    "find out who changes the Secret or globalpullsecret/cluster there; until then it is read with pauses",
+    "find out who changes the Secret or globalpullsecret/cluster there",
   ],
   contested: [
     "GPS461",
     "the Secret does not stay there: after five writes, the API server still showed another Secret or none",
-    "find out who changes the Secret there; it is written once a minute, and no other cluster waits for it",
+    "find out who changes the Secret there",
   ],
   everyNamespace: [
     "GPS457",

@@ -4,74 +4,90 @@
  */
 import type { Catalogue } from "./catalogue.ts";
 
-/** Kind → code, meaning, what happens next (or what to do, if a person must act). */
+/** Kind → code, meaning, what happens next, and after `; ` what to do, if a person must act. */
 export const catalogue = {
-  inForce: ["GPS200", "the revision is in force", "the file is watched, and repaired if it drifts"],
+  inForce: ["GPS200", "the revision is in force", "the agent repairs the file if it drifts"],
   fit: [
     "GPS201",
     "the node supports the delivery mode, and no content is ordered yet",
-    "waits for an order",
+    "the agent waits for an order",
   ],
-  incomplete: ["GPS202", "global-pull-secret is not complete", "waits for the whole Secret"],
+  incomplete: [
+    "GPS202",
+    "global-pull-secret is not complete",
+    "the agent waits for the whole Secret; if this lasts, read the controller's log and the Events of the agent's pod",
+  ],
   otherRevision: [
     "GPS203",
     "global-pull-secret does not have the ordered content",
-    "waits for that content, or for a newer order",
+    "the agent waits for that content, or for a newer order; if this lasts, look for GPS263 in the agent's log",
   ],
   secretRefused: [
     "GPS204",
     "global-pull-secret is refused",
-    "nothing changes until the Secret is corrected",
+    "nothing changes; do not edit it, because the controller writes it again; if this lasts, read the controller's log",
   ],
   otherAgent: [
     "GPS205",
     "another agent works on this node",
-    "touches nothing until the other agent has ended",
+    "the agent touches nothing until the other agent has ended; if this lasts, find it with kubectl get pods -n kube-system -o wide",
   ],
   unsafe: [
     "GPS206",
     "config.json, the provider's answer or a hosts.toml cannot be replaced safely",
-    "nothing changes until you repair it by hand",
+    "nothing changes; make config.json a regular file, and pull-secret-provider a directory that root can read",
   ],
   unreadable: [
     "GPS207",
     "config.json is missing or cannot be read",
-    "acted on if it stays like this for 2 s, in case another program is still writing it",
+    "after 2 s, a missing file counts as deleted by its owner, and an unreadable file leads to GPS269; if this lasts, find the program that writes it",
   ],
-  fileFailed: ["GPS208", "a file operation failed", "tried again, at most every 30 s"],
-  changedMeanwhile: ["GPS209", "config.json changed while it was being replaced", "looks again"],
+  fileFailed: [
+    "GPS208",
+    "a file operation failed",
+    "the agent tries again, at most every 30 s; if this lasts, check whether the node's disk is full or read-only, or config.json is a separate mount",
+  ],
+  changedMeanwhile: [
+    "GPS209",
+    "config.json changed while it was being replaced",
+    "the agent reads the file again",
+  ],
   systemdUnknown: [
     "GPS210",
     "systemd does not answer",
-    "nothing changes; asked again, at most every 30 s",
+    "nothing changes; if this lasts, check systemd on the node, or set spec.delivery.mode Reread if the node has none",
   ],
   noUnit: [
     "GPS211",
     "the kubelet's systemd unit does not exist",
-    "nothing changes; check --kubelet-unit",
+    "nothing changes; set --kubelet-unit to the kubelet's unit",
   ],
   restartOwed: [
     "GPS212",
     "config.json is written, the kubelet restart is pending",
-    "the kubelet is restarted",
+    "the agent restarts the kubelet",
   ],
   restarting: [
     "GPS213",
     "the kubelet is restarting",
-    "waits for a new process that answers healthz",
+    "the agent waits for a new process that answers healthz",
   ],
   kubeletFailed: [
     "GPS214",
     "the restarted kubelet failed",
-    "started again, by systemd, or a start limit interval after the last start",
+    "systemd starts it again, or the agent does after the unit's start limit interval",
   ],
-  onProbation: ["GPS215", "the new kubelet answers", "watched until the probation ends"],
+  onProbation: [
+    "GPS215",
+    "the new kubelet answers",
+    "the agent watches it until the probation ends",
+  ],
   notBack: [
     "GPS216",
     "three attempts to restart the kubelet failed",
-    "the former content is restored",
+    "the agent restores the former content",
   ],
-  restored: ["GPS217", "the former content is restored", "the kubelet is started"],
+  restored: ["GPS217", "the former content is restored", "the agent starts the kubelet"],
   rolledBack: [
     "GPS218",
     "rolled back: the kubelet failed with this revision and runs again with the former content",
@@ -80,46 +96,58 @@ export const catalogue = {
   stillDown: [
     "GPS220",
     "the kubelet is still down with the former content",
-    "started again, in growing pauses",
+    "the agent starts it again, in pauses that grow to 15 minutes; read journalctl -u kubelet: the new credential is not the cause",
   ],
   kubeletSilent: [
     "GPS221",
     "the kubelet's healthz does not answer",
-    "no change starts until it does; check --healthz-port and --healthz-address",
+    "no change starts until it does, or, if no process has the port, until the kubelet renews the node's Lease; check the kubelet, --healthz-port and --healthz-address",
   ],
   otherJournal: [
     "GPS222",
     "the journal was written by another version of the agent",
-    "nothing changes; deploy that version again, or withdraw with it first",
+    "nothing changes; deploy that version again, withdraw, then change the version",
   ],
   journalUnreadable: [
     "GPS223",
     "the journal is unreadable, so it is unknown what is ours",
-    "removed; entries with our credentials count as ours",
+    "the agent removes it, and entries with our credentials count as ours; check the node's disk",
   ],
   withdrawn: [
     "GPS224",
     "withdrawn: config.json is as the other programs left it",
     "our folder is removed",
   ],
-  drifted: ["GPS225", "our entries were changed by another program", "they are restored"],
-  toBeWritten: ["GPS226", "the node's files are about to be written", "staged, read back, renamed"],
+  drifted: [
+    "GPS225",
+    "our entries were changed by another program",
+    "the agent restores them without a kubelet restart; if this lasts, find the program that changes config.json",
+  ],
+  toBeWritten: [
+    "GPS226",
+    "the node's files are about to be written",
+    "the agent stages, reads back and renames them",
+  ],
   stopped: ["GPS227", "stopped", "the next agent continues from the journal"],
-  unforeseen: ["GPS228", "an unexpected error", "tried again, at most every 30 s"],
+  unforeseen: [
+    "GPS228",
+    "an unexpected error",
+    "the agent tries again, at most every 30 s; if this lasts, report it with kubectl pull-secret support-bundle",
+  ],
   unitUnfound: [
     "GPS229",
     "cannot identify the kubelet's systemd unit: none of the known units is active, or several are",
-    "nothing changes; searched again, or name the unit with --kubelet-unit",
+    "nothing changes; set --kubelet-unit, or spec.delivery.mode Reread, which needs no unit",
   ],
   unitNotRunning: [
     "GPS230",
     "the systemd unit that would be restarted is not running",
-    "nothing changes until it runs; if it is not the kubelet's unit, name the right one with --kubelet-unit",
+    "nothing changes; start it, or set --kubelet-unit if the kubelet has another unit",
   ],
   systemdTooOld: [
     "GPS231",
     "systemd is older than version 235",
-    "nothing changes; update systemd, or set spec.delivery.mode Reread so that no restart is needed",
+    "nothing changes; update systemd, or set spec.delivery.mode Reread",
   ],
   providerUnfit: [
     "GPS235",
@@ -131,26 +159,30 @@ export const catalogue = {
     "containerd does not use the directory in which the agent could write hosts.toml",
     "nothing changes; set config_path and restart containerd (page Let containerd use the credential)",
   ],
-  unwatched: ["GPS242", "the node does not allow watching files", "checks them every 30 s"],
+  unwatched: [
+    "GPS242",
+    "the node does not allow watching files",
+    "the agent checks them every 30 s",
+  ],
   toBeReread: [
     "GPS254",
     "config.json is written; the kubelet reads it within five minutes, without a restart",
-    "reported as proved once the kubelet must have read it",
+    "the agent reports Proved after that",
   ],
   restartRefused: [
     "GPS259",
     "systemd refuses to restart the kubelet",
-    "a kubelet that runs rereads config.json by itself; allow root to restart the unit, or set spec.delivery.mode Reread",
+    "a running kubelet rereads config.json within five minutes, and a dead one gets three requests; allow root to restart the unit (SELinux, RefuseManualStop), or set spec.delivery.mode Reread",
   ],
   journalVanished: [
     "GPS260",
     "the journal disappeared while the agent ran",
-    "written again from memory",
+    "the agent writes it again from memory; if this lasts, find the program that deletes files below the kubelet's directory",
   ],
   elsewhere: [
     "GPS261",
     "the mounted directory is not the kubelet's",
-    "nothing changes; withdraw first, then give the kubelet's --root-dir as --kubelet-directory",
+    "nothing changes; if any node has our credentials, withdraw them; then set --kubelet-directory to the kubelet's --root-dir",
   ],
   noSystemd: [
     "GPS262",
@@ -160,52 +192,52 @@ export const catalogue = {
   apiSilent: [
     "GPS263",
     "the API server does not answer",
-    "the node keeps what it has; asked again, at least every 10 s, unless the API server requests a longer pause",
+    "the node keeps what it has, a new node takes the served content, and the agent reports later; if this lasts, check the API server's address in the agent's log, network policies and kube-proxy",
   ],
   apiUnauthorized: [
     "GPS264",
     "the API server does not accept the agent's token",
-    "the node keeps what it has; asked again with the kubelet's newest token; if it stays, delete the agent's pod",
+    "the agent asks again with the newest token that the kubelet has mounted; if this lasts, delete the agent's pod",
   ],
   apiForbidden: [
     "GPS265",
     "the agent's account lacks a right",
-    "the node keeps what it has; asked again; the controller writes the agents' Role, so check that the controller runs",
+    "the agent asks again, because an API server that has just started may refuse; if this lasts, check that the controller runs, because it writes the agents' Role",
   ],
   objectless: [
     "GPS266",
     "the node has no NodePullSecret",
-    "the agent reports once the controller has created the object; check that the controller runs",
+    "the agent reports once the controller has created it; if this lasts, check that the controller runs",
   ],
   leaseNotRenewed: [
     "GPS267",
     "the restarted kubelet has not renewed its Lease",
-    "reported as proved once it has; if it does not, check that the kubelet reaches the API server",
+    "the agent waits with its report; if this lasts, read journalctl -u kubelet: the kubelet does not reach the API server",
   ],
   learned: [
     "GPS268",
     "another program changed its own part of config.json",
-    "the change is kept, also after a withdrawal",
+    "the agent keeps the change, also after a withdrawal",
   ],
   unreadableKept: [
     "GPS269",
     "config.json cannot be read; its bytes are kept in our folder",
-    "the last readable entries of all programs are put back; compare them with the kept bytes",
+    "the last readable entries of all programs are put back; compare config.json with the kept bytes, and add what is missing",
   ],
   foundOurs: [
     "GPS270",
     "config.json, the provider's answer or hosts.toml has credentials of ours, but there is no journal",
-    "they count as ours, so a removal removes them",
+    "they count as ours, so a removal removes them; if the node needs one for itself, add it again under another user or token",
   ],
   kubeletSlow: [
     "GPS271",
     "the kubelet has been starting for more than four minutes",
-    "it is alive, so the agent waits for it and does not restart it",
+    "the agent waits, and does not restart a living process; read journalctl -u with the name of the kubelet's unit",
   ],
   healthzForeign: [
     "GPS272",
     "a process of another user has the kubelet's healthz port, so no answer counts",
-    "no change starts unless the kubelet renews the node's Lease; end that process",
+    "no change starts unless the kubelet renews the node's Lease, and a restarted kubelet has to run for four minutes; find the process with ss -ltnp, and end it",
   ],
 } as const satisfies Catalogue;
 

@@ -9,22 +9,22 @@ export const catalogue = {
   away: [
     "GPS334",
     "the node's kubelet does not answer",
-    "on the node, see systemctl status kubelet and journalctl -u kubelet, and the agent's log with crictl; once the kubelet runs, the node is served again",
+    "on the node, see systemctl status kubelet, journalctl -u kubelet, and the agent's log with crictl",
   ],
   silent: [
     "GPS335",
     "the node was asked and did not answer in time",
-    "see the log of its agent's pod in kube-system; if that does not answer, see systemctl status kubelet and journalctl -u kubelet on the node",
+    "see its agent's log, or systemctl status kubelet and journalctl -u kubelet on the node",
   ],
   notStarted: [
     "GPS336",
     "the node's agent does not start",
-    "kubectl describe its pod in kube-system; usually its image cannot be pulled, or no room is left on the node",
+    "kubectl describe its pod; usually its image cannot be pulled, or the node has no room",
   ],
   leftBehind: [
     "GPS307",
     "the node has not confirmed the withdrawal and may keep the entries",
-    "remove them from the kubelet's config.json on the node, then kubectl delete nodepullsecret NODE -n kube-system",
+    "remove them from its kubelet's config.json, then kubectl delete nodepullsecret NODE -n kube-system",
   ],
   podless: [
     "GPS337",

@@ -11,11 +11,11 @@ test("prints what the page states about a code, without markup", () => {
     "Unless a code states another:",
     "**See**: the log\nof the agent.",
     "**Next**: It waits.",
+    "**Do**: Nothing.",
     '### <a id="gps218"></a>GPS218: rolled \\_back\\_',
     "**Do**: Read `journalctl`, then [install\nagain](../use/install.md#x).",
     '### <a id="gps220"></a>GPS220: dead',
     "**Next**: It repairs it.",
-    "**Do**: Repair it.",
     "## Controller",
   ].join("\n\n");
   assert.equal(
@@ -24,7 +24,7 @@ test("prints what the page states about a code, without markup", () => {
   );
   assert.equal(
     explanationOf(page, "GPS220"),
-    "GPS220: dead\n\nNext: It repairs it.\n\nSee: the log\nof the agent.\n\nDo: Repair it.\n",
+    "GPS220: dead\n\nNext: It repairs it.\n\nSee: the log\nof the agent.\n\nDo: Nothing.\n",
   );
   assert.equal(explanationOf(page, "GPS999"), undefined);
 });
@@ -46,7 +46,7 @@ test("explains every code of the page in labelled parts", () => {
     assert.doesNotMatch(explanationOf(page, code) ?? "", /docs\//, "no checkout is at hand");
     assert.match(
       explanationOf(page, code) ?? "",
-      /^GPS\d{3}: .*\n\n.*Example:\s(?=.*\n\nNext:\s)(?=.*\n\nSee:\s).*\n\nDo:\s/s,
+      /^GPS\d{3}: (?:[^…\n]*\n\n|.*\n\nExample:\s)(?=.*Next:\s)(?=.*See:\s).*\n\nDo:\s/s,
     );
   }
 });

@@ -2,8 +2,8 @@
 
 /**
  * The text of this code from the page, without its markup. Undefined if there is no such code.
- * Where to see a code and what happens next are stated once for the codes of a section, unless a
- * code has its own.
+ * Where to see a code, what happens next and what to do are stated once for the codes of a section,
+ * unless a code has its own.
  */
 export function explanationOf(page: string, code: string): string | undefined {
   const anchor = `### <a id="${code.toLowerCase()}"></a>`;
@@ -11,11 +11,16 @@ export function explanationOf(page: string, code: string): string | undefined {
   if (at < 0) return undefined;
   const [entry = ""] = page.slice(at + anchor.length).split(/^#{2,3} /m, 1);
   const [lead = ""] = page.slice(page.lastIndexOf("\n## ", at)).split("\n### ", 1);
-  const usual = (lead.match(/^\*\*(?:See|Next)\*\*: .+(?:\n.+)*$/gm) ?? []).filter(
+  const usual = (lead.match(/^\*\*(?:See|Next|Do)\*\*: .+(?:\n.+)*$/gm) ?? []).filter(
     (paragraph) => !entry.includes(paragraph.slice(0, paragraph.indexOf(":"))),
   );
-  const text = [...usual, "**Do**:"].join("\n\n");
-  return `${entry.replace("**Do**:", () => text).trim()}\n`
+  const paragraphs = [...entry.trim().split("\n\n"), ...usual];
+  const isLast = (paragraph: string) => paragraph.startsWith("**Do**");
+  const text = [
+    ...paragraphs.filter((paragraph) => !isLast(paragraph)),
+    ...paragraphs.filter(isLast),
+  ];
+  return `${text.join("\n\n")}\n`
     .replaceAll(/\[([^\]]+)\]\([^)]+\)/g, "$1")
     .replaceAll(/\*\*|`/g, "")
     .replaceAll(/\\([<>*_\\])/g, "$1");

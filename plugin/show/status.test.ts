@@ -89,9 +89,9 @@ Nodes     [${"#".repeat(57)}u?x] 97/100
           left out: n7, n8
 Nodes that need help
   n7  GPS206 /host/kubelet is a link (5m ago)
-    nothing changes until you repair it by hand
+    nothing changes; make config.json a regular file, and pull-secret-provider a directory that root can read
   n9  GPS334 the node's kubelet does not answer (5m ago)
-    on the node, see systemctl status kubelet and journalctl -u kubelet, and the agent's log with crictl; once the kubelet runs, the node is served again
+    on the node, see systemctl status kubelet, journalctl -u kubelet, and the agent's log with crictl
   and 1 more
 Sources
   additional-pull-secret  accepted  not on every node yet

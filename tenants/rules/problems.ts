@@ -6,7 +6,7 @@ export const catalogue = {
   reference: [
     "GPS485",
     "the Secret in secretRef cannot be used: {}",
-    "create it with the SyncSecret's type, and grant this program get on it; it is read once a minute",
+    "create it with the SyncSecret's type, and grant this program get on it",
   ],
   keyName: [
     "GPS472",
@@ -17,11 +17,7 @@ export const catalogue = {
   notDocument: ["GPS464", 'data["{}"]: not a JSON object', "write a Docker configuration there"],
   tooManyKeys: ["GPS469", "it has more than {} keys", "split it into several SyncSecrets"],
   tooLarge: ["GPS470", "its content is larger than {} bytes", "reduce its content"],
-  foreign: [
-    "GPS465",
-    "{} exists there and was not made from this object",
-    "delete it there; this program does not touch it",
-  ],
+  foreign: ["GPS465", "{} exists there and was not made from this object", "delete it there"],
   refused: [
     "GPS466",
     "not written in the management cluster: {}",
@@ -30,17 +26,17 @@ export const catalogue = {
   unreachable: [
     "GPS467",
     "cannot reach the management cluster: {}",
-    "no action needed if it is away for a while",
+    "no action needed if this ends by itself",
   ],
   changed: [
     "GPS473",
     "admission in the management cluster changes the {}",
-    "exclude this program's objects from that policy; the write is repeated until then",
+    "exclude this program's objects from that policy",
   ],
   undone: [
     "GPS474",
     "the {} does not last in the management cluster: ten writes of it were undone",
-    "find the client that changes it there; we repeat the write once a minute",
+    "find the client that changes it there",
   ],
   denied: [
     "GPS481",
@@ -60,7 +56,7 @@ export const catalogue = {
   tooFast: [
     "GPS484",
     "the objects change faster than this program reads them",
-    "find out who changes them; until then they are read with pauses",
+    "find out who changes them",
   ],
   leftBehind: [
     "GPS478",

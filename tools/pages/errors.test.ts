@@ -2,11 +2,21 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { anchorOf, helpIn, withHelp } from "#contract/help.ts";
 import { errorsPage, sections } from "./errors.ts";
-import { ofAgents } from "./codes/agents.ts";
-import { ofPrograms } from "./codes/by-itself.ts";
+import { alternatives, byItself } from "./codes/by-itself.ts";
+import { examples } from "./codes/examples.ts";
 import { meanings } from "./codes/meanings.ts";
 
 const all = sections.flatMap(({ catalogue }) => Object.values(catalogue));
+const isBare = (code: string): boolean => Object.hasOwn(meanings, code);
+
+/** Label → text, of the paragraphs that begin with a label in bold. */
+const paragraphsOf = (text: string): Partial<Record<string, string>> =>
+  Object.fromEntries(
+    text.split("\n\n").flatMap((paragraph) => {
+      const [, label, words] = /^\*\*(\w+)\*\*: ([^]*)$/.exec(paragraph.trim()) ?? [];
+      return label === undefined ? [] : [[label, words]];
+    }),
+  );
 
 test("states for each code what to do, or that no action is needed", () => {
   for (const [code, meaning, next] of all)
@@ -24,19 +34,18 @@ test("gives every code an anchor, a title, an example, what happens next, and wh
   const anchors: string[] = [];
   for (const [index, section] of pageSections.entries()) {
     const [lead = "", ...parts] = section.split(/^### /m);
-    assert.match(lead, /\n\n\*\*See\*\*: \S.*\.\n\n\*\*Next\*\*: [A-Z][^]*\.\n/);
+    const usual = paragraphsOf(lead);
+    assert.ok(usual["See"] && usual["Next"], lead);
     for (const part of parts) {
       const [heading = "", ...paragraphs] = part.trimEnd().split("\n\n");
       const [, id, code = ""] =
         /^<a id="(gps\d{3})"><\/a>(GPS\d{3}): \S.*[^.]$/.exec(heading) ?? [];
       assert.equal(id, code.toLowerCase(), part);
-      const [example = "", ...rest] = paragraphs.slice(
-        paragraphs.findIndex((paragraph) => paragraph.startsWith("**Example**")),
-      );
-      assert.match(example, new RegExp(`^\\*\\*Example\\*\\*: \`${code} [^…]+\`$`));
-      const action = rest.pop() ?? "";
-      for (const next of rest) assert.match(next, /^\*\*Next\*\*: [A-Z][^]*\.$/);
-      assert.match(action, /^\*\*Do\*\*: \S[^]*[.…?]$/);
+      const own = paragraphsOf(paragraphs.join("\n\n"));
+      assert.equal(own["Example"] !== undefined, /…/.test(heading) || isBare(code), part);
+      for (const text of Object.values({ ...usual, ...own }))
+        assert.match(text, /^(?:`[^…]+`|\S[^]*[.…?])$/, part);
+      assert.ok(own["Do"] ?? usual["Do"], part);
       anchors.push(`docs/reference/errors.md#${id}`);
     }
     assert.equal(parts.length, Object.keys(sections[index]?.catalogue ?? {}).length);
@@ -47,8 +56,8 @@ test("gives every code an anchor, a title, an example, what happens next, and wh
 
 test("has no text about a code that no longer exists", () => {
   const codes = new Set<string>(all.map(([code]) => code));
-  for (const code of [...Object.keys(ofAgents), ...Object.keys(ofPrograms)])
-    assert.ok(codes.has(code), code);
+  for (const texts of [byItself, alternatives, examples])
+    for (const code of Object.keys(texts)) assert.ok(codes.has(code), code);
 });
 
 test("has a separate meaning for exactly the codes whose text in the catalogue is only {}", () => {

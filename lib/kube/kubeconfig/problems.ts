@@ -12,8 +12,8 @@ export const catalogue = {
   notObject: ["GPS403", "not an object", "give the kubeconfig as kubectl writes it"],
   missing: [
     "GPS404",
-    "names an entry that is missing, or that occurs several times",
-    "name an entry that occurs once in the kubeconfig",
+    "names an entry that does not occur exactly once",
+    "name an entry that occurs once",
   ],
   server: [
     "GPS405",
@@ -38,7 +38,7 @@ export const catalogue = {
     "put the file's content into the field with -data",
   ],
   insecure: ["GPS411", "would trust any server", "remove it, and give certificate-authority-data"],
-  proxy: ["GPS412", "would use a proxy", "remove it: the server must be reached directly"],
+  proxy: ["GPS412", "would use a proxy", "remove it"],
   impersonation: ["GPS413", "would act as another user", "give that user's own credential"],
   password: [
     "GPS414",

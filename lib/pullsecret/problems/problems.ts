@@ -11,19 +11,15 @@ export type { Problem };
  * warnings.
  */
 export const catalogue = {
-  tooBig: ["GPS101", "longer than 1 MiB", "remove entries: the API server stores no larger Secret"],
-  notUtf8: ["GPS102", "not UTF-8", "save the document as UTF-8 without other encodings in it"],
+  tooBig: ["GPS101", "longer than 1 MiB", "remove entries"],
+  notUtf8: ["GPS102", "not UTF-8", "save it as UTF-8"],
   notJson: [
     "GPS103",
     "not JSON",
-    "give one JSON object, without a byte order mark, comments, trailing commas or line breaks in strings",
+    "give one JSON object, without a byte order mark, comments or trailing commas",
   ],
   tooDeep: ["GPS104", "nested too deep", "remove the nesting: a pull secret needs 3 levels"],
-  duplicate: [
-    "GPS105",
-    "the key occurs twice",
-    "keep one: programs disagree on which of them counts",
-  ],
+  duplicate: ["GPS105", "the key occurs twice", "keep one"],
   forbiddenKey: ["GPS106", "a key that no registry or field can have", "remove it"],
   loneSurrogate: ["GPS107", "half a UTF-16 surrogate pair", "remove the \\ud800-\\udfff escape"],
   number: [
@@ -37,26 +33,10 @@ export const catalogue = {
     "auths is missing",
     'give JSON such as {"auths": {"REGISTRY": {"auth": "..."}}}',
   ],
-  tooMany: [
-    "GPS111",
-    "more than 1,000 registries",
-    "remove entries: every image pull searches all of them",
-  ],
-  letterCase: [
-    "GPS112",
-    "must be spelled {}",
-    "use exactly that spelling: programs disagree on any other",
-  ],
-  notString: [
-    "GPS113",
-    "not a string",
-    "give a string: for any other type, the kubelet drops the whole file",
-  ],
-  notStringMap: [
-    "GPS114",
-    "not an object of strings",
-    "correct or remove it: a runtime drops the whole file for it",
-  ],
+  tooMany: ["GPS111", "more than 1,000 registries", "remove entries"],
+  letterCase: ["GPS112", "must be spelled {}", "use exactly that spelling"],
+  notString: ["GPS113", "not a string", "give a string"],
+  notStringMap: ["GPS114", "not an object of strings", "correct or remove it"],
   notBase64: [
     "GPS115",
     "not base64",
@@ -119,31 +99,23 @@ export const catalogue = {
     "not a registry that can be protected",
     "give a registry as in image names, such as quay.io",
   ],
-  mergedTooBig: [
-    "GPS129",
-    "the merged document is longer than 1 MiB",
-    "remove entries: the API server stores no larger Secret",
-  ],
+  mergedTooBig: ["GPS129", "the merged document is longer than 1 MiB", "remove entries"],
   secretManifest: [
     "GPS130",
     "a Secret manifest, not a pull secret",
-    "give the JSON that is its .dockerconfigjson: decode it from data, or copy it from stringData",
+    "give the JSON of its .dockerconfigjson, decoded",
   ],
   colonInUser: [
     "GPS131",
     "a colon in the user name",
-    "remove it: auth, which is split at its first colon, cannot hold it",
+    "remove it: auth is split at its first colon",
   ],
   nothingLeft: [
     "GPS132",
     "has no credential for a node, and no other entry has one",
     "enter it with kubectl pull-secret add --password-stdin: a credential helper stores it elsewhere",
   ],
-  base64: [
-    "GPS133",
-    "base64 of a document, not JSON",
-    "decode it once more: stringData and many tools encode it themselves",
-  ],
+  base64: ["GPS133", "base64 of a document, not JSON", "decode it once more"],
   dockercfg: [
     "GPS134",
     "registries without auths around them, as in the old .dockercfg",
@@ -156,16 +128,8 @@ export const catalogue = {
   ],
 
   disagree: ["GPS151", "auth and {} disagree", "remove one: auth is used"],
-  dropped: [
-    "GPS152",
-    "{} is dropped",
-    "no action needed if only image pulls matter: only the credential of each entry is used",
-  ],
-  stripped: [
-    "GPS153",
-    "merged without {}",
-    "no action needed: kubelets do not use any key beside auths",
-  ],
+  dropped: ["GPS152", "{} is dropped", "no action needed: only credentials are used"],
+  stripped: ["GPS153", "merged without {}", "no action needed: kubelets use only auths"],
   emptyPassword: ["GPS154", "the password is empty", "check that this is intended"],
   whiteSpace: [
     "GPS155",
@@ -209,7 +173,7 @@ export const catalogue = {
   marker: [
     "GPS166",
     "has no credential, and is left out",
-    "no action needed, or add it with --password-stdin if a credential helper stores its credential",
+    "no action needed, or add what a helper stores with kubectl pull-secret add --password-stdin",
   ],
   hubToken: [
     "GPS167",
@@ -219,13 +183,13 @@ export const catalogue = {
   tokenBesideEmpty: [
     "GPS168",
     "{} is dropped, and the password is empty",
-    "give a password: the kubelet ignores tokens, and pulls with the empty password",
+    "give a password: the kubelet uses no tokens",
   ],
   leftOut: ["GPS169", "left out: {}", "correct it if images need it"],
   placeholder: [
     "GPS170",
     "looks like a placeholder that no tool has replaced",
-    "check the tool that writes the Secret: nodes would pull with this text",
+    "check the tool that writes the Secret",
   ],
   pagePath: [
     "GPS171",
@@ -247,26 +211,18 @@ export const catalogue = {
     "no registries: nodes lose the entries that only this source supplied",
     "add its registries, unless you want to withdraw it",
   ],
-  expires: [
-    "GPS175",
-    "the credential itself states that it ends at {}",
-    "replace it before then, with a tool: afterwards pulls fail",
-  ],
+  expires: ["GPS175", "the credential itself states that it ends at {}", "replace it before then"],
   expired: [
     "GPS178",
     "the credential itself states that it ended at {}",
-    "replace it: every pull with it fails, also of public images of this registry",
+    "replace it: pulls fail, even of public images of this registry",
   ],
   helper: [
     "GPS179",
     "names credential helpers, and is taken out",
-    "enter what they store with kubectl pull-secret add --password-stdin: kubelets do not run helpers",
+    "enter what they store with kubectl pull-secret add --password-stdin",
   ],
-  unjudged: [
-    "GPS176",
-    "not judged here: {}",
-    "check that the original has the same credential: the controller refuses a different one",
-  ],
+  unjudged: ["GPS176", "not judged here: {}", "check that the original has the same credential"],
   elsewhere: [
     "GPS180",
     "is not {}, which the controller reads",

@@ -1,4 +1,4 @@
-/** The action that a program takes by itself, for each code that is not in agents.ts. */
+/** What a program does by itself, and what a person can do, where the catalogues say less. */
 
 const lastGood = "The last accepted entries of this source stay in force.";
 
@@ -16,39 +16,46 @@ export const general = {
     "The existing copy stays. The program checks the object again when it changes, and tries again in growing pauses.",
 } as const;
 
+const refusal =
+  "The controller counts this as a refusal of the content. [Enough refusals](../extend/fleet.md) halt the rollout.";
+
 /** Code → what the program does without a person. */
-export const ofPrograms: Readonly<Record<string, string>> = {
+export const byItself: Readonly<Record<string, string>> = {
   GPS128: "The program rejects the flag or the policy. The previous policy stays in force.",
   GPS129: "Nothing is published. The content in force stays.",
   GPS174:
-    "The check accepts the file. If you apply it, the controller treats the Secret like a deleted one: after the grace period it removes the entries that only this source supplied.",
-  GPS176:
-    "The plugin makes the requested change. The controller compares it with the original later.",
+    "The check accepts the file. If you apply it, the controller treats the Secret like a deleted one.",
+  GPS176: "The plugin makes the change. The controller compares it with the original later.",
   GPS178: "The controller uses the source and warns. The plugin's check refuses it.",
-  GPS304: "The controller does not touch that object, and checks again.",
+  GPS218: "The agent reports Failed, and does not try the revision again for the same order.",
+  GPS223:
+    "The agent removes the journal and all kept copies of `config.json`. Entries with a credential that we ever published count as ours. The entries that ours replaced are in `global-pull-secret/theirs-…`, unless this file is damaged, too.",
+  GPS269:
+    "The agent keeps the bytes as `global-pull-secret/unreadable-…` beside the file: the last three, until a credential in them leaves. Bytes with a credential that leaves at once are not kept. It writes the last readable entries of all programs back.",
+  GPS270:
+    "The journal was lost, or another program restored an old copy of the file. Credentials that we ever published count as ours. They leave with the next change, or at once if the newest content lacks their registry.",
+  GPS304: "Nothing is deployed. The controller does not touch that object, and checks again.",
   GPS305:
     "The controller asks no further node, and new nodes get the revision that was served before. The halt ends with newer content, with a retry, or when enough silent nodes answer. Removals continue.",
   GPS306: "The controller keeps waiting.",
   GPS307:
-    "The controller has deleted its other objects. The node's NodePullSecret stays, and status names the node, until the Node or this object is deleted.",
+    "The controller has deleted its other objects. Status names the node until the Node or its NodePullSecret is deleted.",
   GPS308: "The controller publishes nothing new. The content in force stays.",
   GPS310: "If the source was in force, its entries stay for the grace period and are then removed.",
   GPS311: "The controller notices a new right within a minute and a half.",
-  GPS313: "The source is left out; other sources stay in use.",
+  GPS313: "The source is left out.",
   GPS314: "Both sources are used.",
-  GPS320: "The DaemonSet controller creates the pods again as soon as it is allowed to.",
+  GPS320: "The pods are created as soon as this is allowed.",
   GPS322: "The controller accepts the changes and works with them.",
-  GPS324:
-    "Nodes remove the entries when they come back. The controller waits until the time in the message.",
+  GPS324: "Nodes remove the entries when they return. The controller waits until then.",
   GPS327: "The rollout continues when another node can be served.",
-  GPS328:
-    "The node keeps its former content. It is asked again after a retry, or with newer content.",
+  GPS328: "The node keeps its former content until a retry, or newer content.",
   GPS334: "The controller asks the node as soon as its kubelet answers again.",
   GPS335:
     "Its place is given to another node. Its answer counts whenever it comes. Too many silent nodes halt the rollout (GPS305).",
   GPS336: "The kubelet keeps trying to start the agent.",
-  GPS337: "The DaemonSet controller creates the pod as soon as it is allowed to.",
-  GPS338: "The controller asks no node for a change until the policy exists. Removals continue.",
+  GPS337: "The pod is created as soon as this is allowed.",
+  GPS338: "The controller asks no node for a change. Removals continue.",
   GPS339:
     "Six contents are published at once, then one every ten minutes. Content that removes a registry does not wait.",
   GPS340: "They stay in force for the grace period and are then removed.",
@@ -59,26 +66,37 @@ export const ofPrograms: Readonly<Record<string, string>> = {
   GPS441: "The rollout halts. Clusters keep what they have.",
   GPS442: "The clusters that are already served stay served.",
   GPS448: "The cluster is served as soon as its credential exists.",
-  GPS453:
-    "The controller counts this as a refusal of the content. [Enough refusals](../extend/fleet.md) halt the rollout.",
-  GPS454: "The cluster is not Done. It is served as soon as a GlobalPullSecret lists the Secret.",
+  GPS453: refusal,
+  GPS454: "The cluster is Done as soon as a GlobalPullSecret lists the Secret and nodes prove it.",
   GPS456: "The next cluster is served. This cluster is Done as soon as it proves the Secret.",
   GPS458: "Cluster API applies the Secret.",
-  GPS460: "The cluster is tried again in pauses that grow to 30 s.",
-  GPS475:
-    "The controller counts this as a refusal of the content. [Enough refusals](../extend/fleet.md) halt the rollout.",
+  GPS460: "The cluster is read again in pauses that grow to 30 s.",
+  GPS461: "The Secret is written once a minute.",
+  GPS473: "The write is repeated.",
+  GPS474: "The program repeats the write once a minute.",
+  GPS475: refusal,
   GPS476: "The controller does not write to the cluster.",
   GPS477: "The renewal is tried again each minute. Existing copies stay.",
+  GPS480: "The token is renewed once an hour. Existing copies stay.",
   GPS481: "The copies there stay. Ready is Unknown until the token is accepted.",
   GPS482: "The object is not served. The others are.",
   GPS483: "The first 10,000 objects are served.",
-  GPS485: "The copy keeps its content. The Secret is read again within a minute.",
   GPS484: "The watch pauses, for up to 90 s.",
-  GPS480: "The token is renewed once an hour. Existing copies stay.",
+  GPS485: "The copy keeps its content. The Secret is read again within a minute.",
 };
 
 const finish =
   "To end the removal without these nodes, run `kubectl annotate secret global-pull-secret -n kube-system --overwrite globalpullsecret.io/released=REVISION`, with the number of the removal from the message.";
 
 /** Code → what a person can also do. */
-export const alternatives: Readonly<Record<string, string>> = { GPS306: finish, GPS324: finish };
+export const alternatives: Readonly<Record<string, string>> = {
+  GPS218: "Read `journalctl -u kubelet` first, and run `kubectl pull-secret retry` afterwards.",
+  GPS221: "An agent's flag needs [its annotation](../use/install.md#what-the-controllers-account-may-do).",
+  GPS223: "Add entries that ours had replaced, if they are needed after a withdrawal.",
+  GPS261:
+    "The message shows where the kubelet has its pods. [Withdraw](../use/configure.md#withdraw) first, because agents remove entries only below `--kubelet-directory`; the withdrawal waits for this node. Replace a link that the message names by a bind mount. If the node never had our credentials, leave it out with `--agent-node-selector`.",
+  GPS265:
+    "Check the node's name in the token: `kubectl describe validatingadmissionpolicy global-pull-secret-nodes`.",
+  GPS306: finish,
+  GPS324: finish,
+};

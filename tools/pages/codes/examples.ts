@@ -1,7 +1,4 @@
-/**
- * Code → the details of the example on its page, which replace each `{}` of the catalogue's text in
- * order. Only for codes whose text has details.
- */
+/** Code → an example of each detail of its text in the catalogue, in order. */
 export const examples: Readonly<Record<string, readonly string[]>> = {
   GPS112: ["auth"],
   GPS119: ["password"],
@@ -17,22 +14,20 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   GPS161: ["https://quay.io"],
   GPS162: ["https://index.docker.io/v1/"],
   GPS163: ["not base64"],
-  GPS164: ["original", "additional wins"],
+  GPS164: ["original"],
   GPS165: ["quay.io", "original"],
   GPS168: ["identitytoken"],
   GPS169: ["no user name"],
   GPS172: ["index.docker.io", "original"],
   GPS175: ["2027-03-31T12:00:00.000Z"],
   GPS176: ["serves images of quay.io, which is protected"],
-  GPS177: ["*.example.com", "a.b.example.com"],
+  GPS177: ["*.example.com"],
   GPS178: ["2026-03-31T12:00:00.000Z"],
   GPS180: ["kube-system/additional-pull-secret"],
   GPS301: ["Opaque"],
   GPS304: ["DaemonSet global-pull-secret-syncer"],
   GPS305: ["revision 1780000000 failed on 1 node (node1), so no other is asked"],
   GPS306: ["removal 1780000000 has made no progress for 600 s, waiting for node1"],
-  GPS308: ["1,100,000"],
-  GPS311: ["the role below"],
   GPS313: ["global-pull-secret"],
   GPS314: ["team-b-pull-secret"],
   GPS320: ["3 nodes without an agent, because its pod is not created"],
@@ -93,23 +88,4 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   GPS485: ["shop-tls does not exist"],
   GPS478: ["Secret tenant-a/pull-secret"],
   GPS480: ["another client"],
-};
-
-/** Code of a pull secret → the key path or the place of its example, if it is not an entry. */
-export const keyPaths: Readonly<Record<string, string>> = {
-  GPS101: "document",
-  GPS102: "byte 1",
-  GPS103: "line 1, column 2",
-  GPS110: "auths",
-  GPS111: "auths",
-  GPS112: 'auths["quay.io"].Auth',
-  GPS121: 'auths[""]',
-  GPS129: "document",
-  GPS130: "document",
-  GPS132: "auths",
-  GPS133: "line 1, column 1",
-  GPS134: "document",
-  GPS135: "line 1, column 1",
-  GPS174: "auths",
-  GPS180: "metadata",
 };

@@ -20,9 +20,9 @@ function words(line: string): string[] {
 
 const page = readFileSync("docs/reference/plugin.md", "utf8");
 
-/** The flags that the page lists once for all commands. */
+/** The flags that the page lists once for several commands. */
 const common = Array.from(
-  page.matchAll(/^\| `(--.+)` \| (.+) \|$/gm),
+  page.matchAll(/^\| `(--.+)` \| (.+) \| .+ \|$/gm),
   ([, flag, what]) => `${flag} ${what}`,
 );
 

@@ -46,15 +46,19 @@ export function titleOf(name: string, { from }: Flag): string {
 
 /** Formats the rows for people: one line for each row, flags first. */
 export function usage(table: Table): string {
-  const rows = Object.entries(table).map(
-    ([name, flag]) => [label(name, flag), `${flag.what}${notes(flag)}`] as const,
-  );
+  const rows = Object.entries(table).map(([name, flag]) => rowOf(name, flag));
   const width = Math.max(...rows.map(([title]) => title.length));
   return rows
     .map(([title, right]) => `  ${title.padEnd(width)} ${right}\n`)
     .toSorted()
     .join("");
 }
+
+/** A row's name with its short name, and its meaning with the default. */
+export const rowOf = (name: string, flag: Flag): readonly [title: string, meaning: string] => [
+  label(name, flag),
+  `${flag.what}${notes(flag)}`,
+];
 
 function label(name: string, flag: Flag): string {
   return `${titleOf(name, flag)}${flag.short === undefined ? "" : `, -${flag.short}`}`;

@@ -26,7 +26,7 @@ export const clusterFlags = {
 
 /** How long a command waits before it gives up with exit code 3. */
 export function timeoutFlag<const Standard extends string>(standard: Standard) {
-  const what = "how long to wait; then the exit code is 3";
+  const what = "how long to wait";
   return { timeout: { read: duration, standard, what } } as const;
 }
 

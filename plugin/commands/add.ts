@@ -19,10 +19,9 @@ export const add = command(
     what: "add or replace the credential of one registry",
     example: "quay.io -u robot --password-stdin < token",
     more:
-      "Checks the whole new Secret by the controller's rules. Writes it only if it is accepted and\n" +
-      "if no other client has changed it in the meantime. Creates the Secret if it does not exist.\n" +
-      "The password is never shown. Without --password-stdin the command asks for it on a terminal.\n" +
-      "With --password-stdin it reads standard input, and drops a line break at the end.",
+      "Writes the Secret only if the controller's rules accept it, and if no other client has changed\n" +
+      "it in the meantime. Creates the Secret if it does not exist. Asks for the password on a\n" +
+      "terminal, or reads it from standard input without a line break at the end.",
     flags: {
       REGISTRY: {
         read: registry,

@@ -49,13 +49,12 @@ export const apply = command(
     example: "-f pull-secret.json",
     more:
       "The file is a pull secret, or the manifest of the source's Secret, of which only the document\n" +
-      "is used. Refuses it as check and the controller do, before anything is written. Shows which\n" +
-      "registries are added, changed and removed. Asks before it removes any, or replaces a refused\n" +
-      "document. Then it writes the Secret by server-side apply, under the field manager\n" +
-      "kubectl-pull-secret, and only if no other client has changed it in the meantime. If a tool\n" +
-      "such as Argo CD or External Secrets declares the document, nothing is written without\n" +
-      "--force-conflicts. At last it waits, as wait does. The exit code is 1 if the new document\n" +
-      "will not be served, and 3 if the time is over.",
+      "is used. Refuses it as check and the controller do. Shows which registries are added, changed\n" +
+      "and removed, and asks before it removes any, or replaces a refused document. Then it writes\n" +
+      "the Secret by server-side apply, under the field manager kubectl-pull-secret, and only if no\n" +
+      "other client has changed it in the meantime. If a tool such as Argo CD or External Secrets\n" +
+      "declares the document, nothing is written without --force-conflicts. At last it waits, as wait\n" +
+      "does. The exit code is 1 if the new document will not be served.",
     flags: {
       file: { read: path, required: true, short: "f", what: "the pull secret, or its manifest" },
       ...replacementFlags,

@@ -67,11 +67,11 @@ export const check = command(
       "The file is a pull secret, or a manifest in JSON or YAML: Secrets, ExternalSecrets with a\n" +
       "template, and lists of them. With a file, the command needs no cluster. Without a file, it\n" +
       "checks the source's Secret, which requires the right to get it. --login asks each registry\n" +
-      "from this machine: it logs in, or with --image asks for the right to pull that image. It\n" +
-      "sends a credential only over TLS, except to this machine and for a key with http://. -o\n" +
-      "github prints annotations of GitHub Actions. The exit code is 1 if the pull secret is refused,\n" +
-      `or if with --login a registry denies its credential or gives no answer within ${limitSeconds} s, or if\n` +
-      "the answer about an --image is not Accepted. If a registry uses your own authority, set\n" +
+      "from this machine: it logs in, or with --image asks for the right to pull that image. It sends\n" +
+      "a credential only over TLS, except to this machine and for a key with http://. -o github\n" +
+      "prints annotations of GitHub Actions. The exit code is 1 if the pull secret is refused, if\n" +
+      `with --login a registry denies its credential or gives no answer within ${limitSeconds} s, or\n` +
+      "if the answer about an --image is not Accepted. If a registry uses your own authority, set\n" +
       "NODE_EXTRA_CA_CERTS to its file.",
     flags: {
       F: { read: path, from: "operand", what: "the pull secret to check, as with --file" },

@@ -38,14 +38,13 @@ export const explain = command(
     example: "pod/web-0 -n shop",
     more:
       "For TYPE/NAME (pod, deploy, ds, sts, rs, job, cj), and for a manifest with --file, it shows\n" +
-      "each image, the pod's imagePullSecrets, the node's credential, the last error, and what to\n" +
-      "do. The kubelet tries the Secrets first, then its config.json, then credential providers,\n" +
-      "until one succeeds. A Secret that you are not allowed to get is listed as not read. For an\n" +
-      "IMAGE it reads globalpullsecret/cluster, which does not list other entries in a node's own\n" +
-      "file. With IMAGE and --file, it needs no cluster. It also explains a bare file that the\n" +
-      "kubelet would drop, but refuses a Secret's manifest as check does. Entries with the same\n" +
-      "number are for one registry, and the kubelet tries them in random order. A user name that may\n" +
-      "itself be a credential is not shown.",
+      "each image, the pod's imagePullSecrets, the node's credential, the last error, and what to do.\n" +
+      "The kubelet tries the Secrets first, then its config.json, then credential providers, until\n" +
+      "one succeeds. A Secret that you are not allowed to get is listed as not read. For an IMAGE it\n" +
+      "reads globalpullsecret/cluster, which does not list other entries in a node's own file. With\n" +
+      "IMAGE and --file, it needs no cluster. It also explains a bare file that the kubelet would\n" +
+      "drop, but refuses a Secret's manifest as check does. The kubelet tries entries with the same\n" +
+      "number in random order. A user name that may itself be a credential is not shown.",
     flags: {
       IMAGE: {
         read: target,

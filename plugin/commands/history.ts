@@ -29,9 +29,8 @@ export const history = command(
       "The newest comes first, with the difference from the one below it: + added, ~ changed, -\n" +
       "removed. At most three are kept: the one in the Secret (refused, pending, emptied or deleted,\n" +
       "if the controller has not accepted it), the last accepted one (newest), and the one that\n" +
-      "joining nodes get during a rollout (served). Nothing is kept of earlier ones, so that a\n" +
-      "former password is nowhere. You need the right to get the source's Secret,\n" +
-      "global-pull-secret and global-pull-secret-state. No credential is shown.",
+      "joining nodes get during a rollout (served). You need the right to get the source's Secret,\n" +
+      "global-pull-secret and global-pull-secret-state.",
     flags: { ...sourceFlag, ...outputFlag, ...clusterFlags },
   },
   async ({ source: name, output, ...how }, io) => {
@@ -56,12 +55,11 @@ export const undo = command(
     what: "put back the document before the one in the Secret",
     example: "",
     more:
-      "Takes the second document that history lists. So it takes back a document that the\n" +
-      "controller refuses or has not accepted yet, a deletion during the grace period, and an\n" +
-      "accepted document while its rollout continues or is halted. In the last case it cannot\n" +
-      "bring back registries that the newer document removed, because they are kept nowhere. After\n" +
-      "the rollout nothing earlier is kept: apply the earlier file. Shows the difference, asks,\n" +
-      "writes and waits, as apply does. You need the rights of history and of apply.",
+      "Takes back a document that the controller refuses or has not accepted yet, a deletion during\n" +
+      "the grace period, or an accepted document while its rollout continues or is halted. In the\n" +
+      "last case it cannot bring back registries that the newer document removed. After the rollout\n" +
+      "nothing earlier is kept: apply the earlier file. Takes the second document that history lists,\n" +
+      "and shows the difference, asks, writes and waits, as apply does. You need the rights of both.",
     flags: replacementFlags,
   },
   async ({ source: name, ...how }, io) => {

@@ -58,8 +58,7 @@ export const merge = command(
     example: "--original config.json --additional pull-secret.json --output-file merged.json",
     more:
       "Writes the canonical document to --output-file, with mode 0600, and warnings to standard\n" +
-      "error. Prints the document, with its credentials, only with --show-credentials. If a file is\n" +
-      "refused, nothing is written.",
+      "error. If a file is refused, nothing is written.",
     flags,
     rules: [oneInput, oneOutput],
   },

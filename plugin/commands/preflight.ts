@@ -18,16 +18,14 @@ export const preflight = command(
     what: "show, before anything is installed, which nodes can be served and what would restart",
     example: "",
     more:
-      "Changes nothing. A dry run shows whether a quota, Pod Security, a policy or a webhook refuses\n" +
-      "the Secret global-pull-secret, or the agents' ServiceAccount, DaemonSet or a pod of it. No\n" +
-      "other object is tried. The pod has the account default, because its own does not exist yet.\n" +
-      "Without --image, a refusal that may be about the image counts as unknown. From the nodes'\n" +
-      "labels and the data that their kubelets report, it predicts for each kind of node the\n" +
-      "distribution, the kubelet's systemd unit, the possible modes of delivery, and whether the\n" +
-      "kubelet would restart. The duration is an estimate for the default rollout. The agent\n" +
-      "examines each node itself before a change. With -o values, prints the chart's values for\n" +
-      "these nodes, or nothing if they need different values. The exit code is 1 then, and if no\n" +
-      "node can be served, or if the dry run is refused.",
+      "Changes nothing. From the labels of each kind of node, and the data that its kubelet reports,\n" +
+      "it predicts the distribution, the kubelet's systemd unit, the possible modes of delivery, and\n" +
+      "whether the kubelet would restart. The duration is an estimate for the default rollout. A dry\n" +
+      "run shows whether a quota, Pod Security, a policy or a webhook refuses the Secret\n" +
+      "global-pull-secret, or the agents' ServiceAccount, DaemonSet or a pod of it, under the account\n" +
+      "default. Without --image, a refusal that may be about the image counts as unknown. With -o\n" +
+      "values, prints the chart's values for these nodes, or nothing if they need different values.\n" +
+      "The exit code is 1 then, if no node can be served, or if the dry run is refused.",
     flags: {
       output: {
         read: oneOf("text", "json", "yaml", "values"),

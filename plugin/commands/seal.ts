@@ -127,14 +127,13 @@ export const seal = command(
     what: "seal a Secret for clusters with Sealed Secrets, to keep it in Git",
     example: "-f pull-secret.json --cert east=east.pem --cert west=west.pem -o sealed",
     more:
-      "Takes the manifest of a Secret of any type, or the JSON of a pull secret. Checks a pull\n" +
-      "secret by the controller's rules. Writes a SealedSecret for each cluster, which only that\n" +
-      "cluster can open. Also writes index.json, with the clusters, the fingerprints and end dates\n" +
-      "of their certificates, and a random number for each run. If a cluster's certificate differs\n" +
-      "from the index, the command shows both and writes nothing until you name the cluster with\n" +
-      "--renewed. --check exits with 1 if a file is old, behind the last run, missing or left over.\n" +
-      "Without --cert and --cluster it uses all joined clusters. With only --cert, it contacts no\n" +
-      "cluster.",
+      "Takes the manifest of a Secret of any type, or the JSON of a pull secret, which it checks by\n" +
+      "the controller's rules. Writes a SealedSecret for each cluster, which only that cluster can\n" +
+      "open, and index.json, with the clusters, the fingerprints and end dates of their certificates,\n" +
+      "and a random number for each run. If a cluster's certificate differs from the index, the\n" +
+      "command shows both and writes nothing until you name the cluster with --renewed. --check exits\n" +
+      "with 1 if a file is old, behind the last run, missing or left over. Without --cert and\n" +
+      "--cluster it uses all joined clusters. With only --cert, it contacts no cluster.",
     flags,
     rules: [oneTask],
   },

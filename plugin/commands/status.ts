@@ -17,10 +17,7 @@ export const status = command(
     group: "see",
     what: "show what is in force, which sources supplied it, and which nodes need help",
     example: "--watch",
-    more:
-      "Reads only globalpullsecret/cluster. With -o json or yaml it prints that object. --watch\n" +
-      "shows each change until you interrupt it: it redraws on a terminal, and otherwise prints a\n" +
-      "line.",
+    more: "Reads only globalpullsecret/cluster, which it prints with -o json or yaml.",
     flags: { ...watchFlags, ...clusterFlags },
     rules: [textOnly],
   },

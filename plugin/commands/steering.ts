@@ -16,12 +16,12 @@ import { command } from "../terminal/command.ts";
 import { Refused } from "../terminal/io.ts";
 
 const more =
-  "Writes one field of globalpullsecret/cluster, under the field manager kubectl-pull-secret. If\n" +
-  "another tool, such as Argo CD, declares that field, nothing is written, and the exit code is 1.";
+  "Writes one field of globalpullsecret/cluster, under the field manager kubectl-pull-secret,\n" +
+  "unless another tool, such as Argo CD, declares that field.";
 
 const overPolicy =
   "If Helm declares managementState (the chart's value policy), this command overrides it until a\n" +
-  "helm upgrade changes this value. All other fields of that policy stay in force.";
+  "helm upgrade changes this value.";
 
 const asked = "requested; next: kubectl pull-secret wait\n";
 
@@ -66,7 +66,7 @@ export const withdraw = command(
     example: "--yes",
     more: `${more}\n\n${overPolicy}`,
     flags: {
-      wait: { read: duration, what: "how long to wait for the nodes; then the exit code is 3" },
+      wait: { read: duration, what: "how long to wait for the nodes" },
       "helm-release": {
         read: text,
         what: "do nothing if this release did not create the controller, or if none ever ran",

@@ -13,9 +13,9 @@ export const supportBundle = command(
     example: "-o yaml",
     more:
       "Contains GlobalPullSecret, the controller's Deployment and the agents' DaemonSet, their pods\n" +
-      "and Events, the nodes' versions, and the names, types and keys of the Secrets. Objects that\n" +
-      "you are not allowed to read are listed as missing. Texts show only plain words, and the names\n" +
-      "of nodes, pods and images. Read the bundle before you send it to someone.",
+      "and Events, the nodes' versions, and the names, types and keys of the Secrets. Lists objects\n" +
+      "that you are not allowed to read as missing. Texts show only plain words, and the names of\n" +
+      "nodes, pods and images. Read the bundle before you send it to someone.",
     flags: {
       output: {
         read: oneOf("json", "yaml"),

@@ -21,12 +21,11 @@ export const uninstall = command(
     what: "remove the pull secret from the nodes, then delete the controller and its objects",
     example: "--yes --timeout 30m",
     more:
-      "Withdraws, and waits until no node has any of our entries. Then it deletes the controller,\n" +
-      "its rights, GlobalPullSecret and its CRD. It keeps the Secrets that you created. You can run\n" +
-      "it again, also after an interruption. If Helm installed the product, use helm uninstall. If\n" +
-      "a tool such as Argo CD declares these objects, remove them there as well. The exit code is 1\n" +
-      "if the uninstall will not succeed (with the reason), and 3 if the time is over. With 3, the\n" +
-      "controller still runs and continues.",
+      "Withdraws, and waits until no node has any of our entries. Then it deletes the controller, its\n" +
+      "rights, GlobalPullSecret and its CRD, but not the Secrets that you created. You can run it\n" +
+      "again, also after an interruption. If Helm installed the product, use helm uninstall. If a\n" +
+      "tool such as Argo CD declares these objects, remove them there as well. If the time is over,\n" +
+      "the controller still runs and continues.",
     flags: {
       ...yesFlag,
       ...timeoutFlag("15m"),

@@ -24,19 +24,18 @@ export const wait = command(
     what: "wait until the edit just made is in force on the nodes",
     example: "--timeout 5m",
     more:
-      "Compares the current version of each source's Secret with the version that the nodes have,\n" +
-      "so that it does not return while the object is still Ready for the previous version. It waits\n" +
-      "while no source has credentials, and for each Secret of spec.sources that does not exist yet.\n" +
-      "To also wait for an additional-pull-secret that does not exist yet, name it with --source. This\n" +
-      "needs the right to get these Secrets by name, but does not request their content. Without\n" +
-      "the right it waits only for the object. On a terminal, one line shows the elapsed time and\n" +
-      "the time that the nodes may still need. The exit code is 0 if the edit is served, 1 if it\n" +
-      "will not be served (with the reason), and 3 if the time is over.",
+      "Compares the version of each source's Secret with the version that the nodes have, so that it\n" +
+      "does not return while the object is still Ready for the previous version. It waits while no\n" +
+      "source has credentials, and for each Secret of spec.sources that does not exist yet. To also\n" +
+      "wait for an additional-pull-secret that does not exist yet, name it with --source. This needs\n" +
+      "the right to get these Secrets by name, but does not request their content. Without the right\n" +
+      "it waits only for the object. On a terminal, one line shows the elapsed time and the time that\n" +
+      "the nodes may still need. The exit code is 1 if the edit will not be served.",
     flags: {
       timeout: {
         read: (value) => (/^0s?$/.test(value) ? 0 : duration(value)),
         standard: "10m",
-        what: "how long to wait; then the exit code is 3; 0 checks once",
+        what: "how long to wait; 0 checks once",
       },
       ...sourceFlag,
       deleted: { ...toggle, what: "the source's Secret is deleted; wait until no node has it" },

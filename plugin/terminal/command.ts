@@ -74,9 +74,15 @@ const exampleOf = (name: string, { example }: Pick<Command, "example">): string 
 
 /** The help of a command. `listed`: the flags to list, if not all. */
 export function help(name: string, about: Omit<Command, "run">, listed = about.flags): string {
-  const { what, more, flags } = about;
-  const parts = [`Usage: ${callOf(name, flags)}`, what, ...(more === undefined ? [] : [more])];
-  return `${parts.join("\n\n")}\n\nExample:\n  ${exampleOf(name, about)}\n\n${usage(listed)}`;
+  const { what, more, example, flags } = about;
+  const parts = [
+    `Usage: ${callOf(name, flags)}`,
+    what,
+    ...(more === undefined ? [] : [more]),
+    ...(example === "" ? [] : [`Example:\n  ${exampleOf(name, about)}`]),
+    usage(listed),
+  ];
+  return parts.join("\n\n");
 }
 
 type Commands = Readonly<Record<string, Command>>;

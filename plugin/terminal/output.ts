@@ -23,7 +23,7 @@ export const outputFlag = {
 
 /** The flags of commands that can keep showing changes. `textOnly` is their rule. */
 export const watchFlags = {
-  watch: { ...toggle, short: "w", what: "keep showing changes" },
+  watch: { ...toggle, short: "w", what: "show each change: redraw a terminal, or print a line" },
   ...outputFlag,
 } as const;
 

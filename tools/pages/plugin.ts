@@ -2,10 +2,11 @@
  * docs/reference/plugin.md: commands and flags of `kubectl pull-secret`, from its command table.
  */
 import { commands } from "#plugin/commands.ts";
-import type { Table } from "#contract/table.ts";
+import { rowOf, type Flag, type Table } from "#contract/table.ts";
 import { clusterFlags } from "#plugin/cluster/flags.ts";
 import { groups, help, type Command } from "#plugin/terminal/command.ts";
 import { outputFlag } from "#plugin/terminal/output.ts";
+import { table, type Row } from "./markdown.ts";
 
 export function plugin(): string {
   const parts = Object.entries(groups).map(([group, title]) => {
@@ -16,31 +17,47 @@ export function plugin(): string {
     );
     return `## ${title}\n\n${each.join("\n")}`;
   });
-  return `${intro}\n${commonTable()}\n${parts.join("\n")}`;
+  return `${intro}\n${sharedTable()}\n${parts.join("\n")}`;
 }
 
 const common = { ...clusterFlags, ...outputFlag };
 
-/** The command's flags, without those that mean the same as in the table. */
-function ownFlags(command: Command): Table {
-  const flags = Object.entries(command.flags).filter(
-    ([name, { what }]) => common[name as keyof typeof common]?.what !== what,
-  );
-  return Object.fromEntries(flags);
+/** A flag of one command. */
+type Use = Readonly<{ name: string; flag: Flag; command: string }>;
+
+const uses: readonly Use[] = Object.entries(commands).flatMap(([command, { flags }]) =>
+  Object.entries(flags).map(([name, flag]) => ({ name, flag, command })),
+);
+
+/** Flags with the same name, meaning and default → their uses, if there are several. */
+const shared = new Map(
+  [...Map.groupBy(uses, ({ name, flag }) => keyOf(name, flag))].filter(
+    ([, same]) => same.length > 1,
+  ),
+);
+
+/** What must be the same in the flags of several commands for one row of the table. */
+function keyOf(name: string, { what, standard, required }: Flag): string {
+  return JSON.stringify([name, what, standard, required]);
 }
 
-const commonTable = (): string =>
-  [
-    "Most commands have these flags. The lists below leave them out; `--help` of a command shows all.",
-    "",
-    "| Flag | Meaning |",
-    "| --- | --- |",
-    ...Object.entries(common).map(
-      ([name, flag]) =>
-        `| \`--${name}${"short" in flag ? `, -${flag.short}` : ""}\` | ${flag.what} |`,
-    ),
-    "",
-  ].join("\n");
+/** The command's flags, without those in the table. */
+function ownFlags({ flags }: Command): Table {
+  const own = Object.entries(flags).filter(([name, flag]) => !shared.has(keyOf(name, flag)));
+  return Object.fromEntries(own);
+}
+
+/** A row for each flag of several commands. */
+function sharedTable(): string {
+  const rows = [...shared.values()].flatMap((same): readonly Row[] => {
+    const [use] = same;
+    if (use === undefined) return [];
+    const [title, meaning] = rowOf(use.name, use.flag);
+    const users = Object.hasOwn(common, use.name) ? ["most"] : same.map(({ command }) => command);
+    return [[`\`${title}\``, meaning, users.join(", ")]];
+  });
+  return `${table(["Flag of several commands", "Meaning", "Commands"], rows)}\n`;
+}
 
 const intro = `# kubectl pull-secret
 
@@ -62,8 +79,7 @@ machine with a Node, and a manifest for krew:
 
 Commands that reach a cluster use your kubeconfig and its rights. Commands that only show something
 need no right on Secrets, except \`check\` without a file, and \`history\`. \`add\`, \`remove\`, \`apply\` and
-\`undo\` need get, create and patch on the source's Secret, and \`remove\` also delete. \`history\` and \`undo\`
-need get on \`global-pull-secret\` and \`global-pull-secret-state\` as well. The dry run of \`preflight\` needs
+\`undo\` need get, create and patch on the source's Secret, and \`remove\` also delete. The dry run of \`preflight\` needs
 create and patch on Secrets, ServiceAccounts, DaemonSets and pods of kube-system, and stores nothing.
 
 | Exit code | Meaning                                                      |
@@ -78,7 +94,7 @@ ask first. You can put flags before the command. Colours are for terminals only;
 \`TERM=dumb\` disable them.
 
 With \`-o json\` or \`yaml\`, \`status\` prints the object as \`kubectl explain gps\` describes it, without
-managed fields. Unknown values are absent. \`check\` prints \`{accepted, problems, warnings, registries}\`. Problems and
+managed fields. \`check\` prints \`{accepted, problems, warnings, registries}\`. Problems and
 warnings are lists of \`{code, source, path, message, next}\`. Registries is a list of
 \`{registry, answer, why}\`, of which the last two exist only with \`--login\`. With \`--image\`, images is a
 list of \`{image, answer, why}\`. \`explain\` of an object prints a list, and \`uninstall\` prints \`{deleted, kept}\`.

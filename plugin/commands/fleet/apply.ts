@@ -22,7 +22,7 @@ export const apply = command(
       "line for each cluster and object. If an object fails, the command continues with the others,\n" +
       "and the exit code is 1. Uses the contexts of your kubeconfig, never the tokens of the host:\n" +
       "for each cluster the context with its name, or else the context of the join. If a cluster\n" +
-      "joins later, apply again. --check writes nothing, and shows what is missing in which cluster.",
+      "joins later, apply again.",
     flags: {
       ...manifestFlags,
       check: { ...toggle, what: "write nothing: show what is missing, differs or is not allowed" },

@@ -15,11 +15,10 @@ export const deleteManifests = command(
     what: "delete applied manifests from every joined cluster",
     example: "-f web.json --clusters east,west",
     more:
-      "Deletes the objects of the files, in the reverse order of an apply. Prints a line for each\n" +
-      "cluster and object. Keeps objects that fleet apply has not applied, and objects that other\n" +
-      "clients also own or manage. If an object is kept or fails, the command continues with the\n" +
-      "others, and the exit code is 1. A namespace is deleted with everything in it. Uses the same\n" +
-      "contexts as fleet apply. Asks first.",
+      "Deletes the objects of the files, in the reverse order of fleet apply, and with the same\n" +
+      "contexts. Keeps objects that fleet apply has not applied, and objects that other clients also\n" +
+      "own or manage. If an object is kept or fails, the command continues with the others, and the\n" +
+      "exit code is 1. A namespace is deleted with everything in it. Asks first.",
     flags: {
       ...manifestFlags,
       ...yesFlag,

@@ -14,12 +14,12 @@ export const join = command(
     example: "east --context east",
     more:
       "Creates an account in the cluster with only the rights that FleetSecrets need, and admission\n" +
-      "policies that restrict the account (these need Kubernetes 1.30, and your right to write\n" +
-      "them). Requests a token of the account for 30 days. Writes a ClusterProfile and the token's\n" +
-      "Secret in the host. The host's fleet controller renews the token after half its lifetime. To\n" +
-      "renew the rights and the token, join the cluster again. Without --secret, this keeps the list\n" +
-      "of Secrets that may be placed there. If one side refuses, the command deletes the objects\n" +
-      "that it has created on the other side. The host is the kubeconfig's current context.",
+      "policies that restrict the account (these need Kubernetes 1.30, and your right to write them).\n" +
+      "Writes a ClusterProfile and the Secret of a token for 30 days in the host, which is the\n" +
+      "kubeconfig's current context. The host's fleet controller renews the token after half its\n" +
+      "lifetime. To renew the rights and the token, join the cluster again. Without --secret, this\n" +
+      "keeps the list of Secrets that may be placed there. If one side refuses, the command deletes\n" +
+      "the objects that it has created on the other side.",
     flags: {
       NAME: {
         read: cluster,

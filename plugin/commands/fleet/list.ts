@@ -15,9 +15,8 @@ export const list = command(
     example: "-o json",
     more:
       "Reads the ClusterProfiles that joins have created. The host's fleet controller writes their\n" +
-      "conditions. With -o json or yaml it prints a list of {name, joined, healthy, guarded,\n" +
-      "version, message}. GUARDED shows whether the policies that restrict the account are in\n" +
-      "place.",
+      "conditions. GUARDED shows whether the policies that restrict the account are in place. With -o\n" +
+      "json or yaml it prints a list of {name, joined, healthy, guarded, version, message}.",
     flags: { ...outputFlag, ...clusterFlags },
   },
   async ({ output, ...how }, io) => {

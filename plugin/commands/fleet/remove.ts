@@ -25,12 +25,11 @@ export const remove = command(
     example: "east",
     more:
       "First waits until the host's FleetSecrets have forgotten the cluster, for at most 30 s. Then\n" +
-      "deletes three things in the cluster: the account (its token is then void), the account's\n" +
-      "rights, and the Secrets that FleetSecrets have placed. Last, deletes the token and the\n" +
-      "ClusterProfile in the host. Without --context it uses the context with the cluster's name, or\n" +
-      "else the context of the join. If the cluster cannot be reached, or if another host has joined\n" +
-      "it, nothing is changed on either side. With --forget, only the host is changed. Asks first,\n" +
-      "except with --keep-secrets or --forget.",
+      "deletes in the cluster the account (its token is then void), its rights, and the Secrets that\n" +
+      "FleetSecrets have placed. Last, deletes the token and the ClusterProfile in the host. Without\n" +
+      "--context it uses the context with the cluster's name, or else the context of the join. If the\n" +
+      "cluster cannot be reached, or if another host has joined it, nothing is changed on either\n" +
+      "side, except with --forget. Asks first, except with --keep-secrets or --forget.",
     flags: {
       NAME: {
         read: cluster,

@@ -35,9 +35,7 @@ export const status = command(
     what: "show the FleetSecrets, and the progress of each of their clusters",
     example: "--watch",
     more:
-      "Reads only the FleetSecrets of a namespace. With -o json or yaml it prints a list of them.\n" +
-      "--watch shows each change until you interrupt it: it redraws on a terminal, and otherwise\n" +
-      "prints lines.",
+      "Reads only the FleetSecrets of a namespace, which it prints as a list with -o json or yaml.",
     flags,
     rules: [textOnly],
   },

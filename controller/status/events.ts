@@ -3,9 +3,10 @@
  * kube-system`).
  */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
-import type { NewsReason, TroubleReason } from "#api/reasons.ts";
+import type { NewsReason } from "#api/reasons.ts";
 import { additionalSecretName, namespace } from "#contract/names.ts";
 import { type About, type Notice as AnyNotice } from "#runtime/events.ts";
+import type { TroubleReason } from "./messages.ts";
 
 export type Notice = AnyNotice<NewsReason | TroubleReason>;
 

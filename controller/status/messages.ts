@@ -13,11 +13,11 @@ import { longestMessage } from "#contract/help.ts";
 import { catalogue } from "#contract/node-codes.ts";
 import type { View } from "../rollout/facts.ts";
 import type { TroubledNode } from "./nodes.ts";
-import type { ConditionType, Reason, TroubleReason } from "#api/reasons.ts";
+import type { ConditionType, Reason } from "#api/reasons.ts";
 
 /** `condition`: undefined for a trouble that does not affect the nodes. */
 type Row = Readonly<{
-  event: TroubleReason;
+  event: string;
   condition: ConditionType | undefined;
   reason: Reason;
 }>;
@@ -73,6 +73,7 @@ export const troubles = {
 } as const satisfies Record<string, Row>;
 
 export type TroubleKind = keyof typeof troubles;
+export type TroubleReason = (typeof troubles)[TroubleKind]["event"];
 
 /**
  * How many lines to show. Others are only counted, because an Event has at most 1,024 characters.

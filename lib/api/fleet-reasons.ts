@@ -21,7 +21,7 @@ export const fleetReasons = {
   Unreachable: "Some clusters cannot be reached; all others have the Secret.",
   Paused: "`spec.managementState` is Paused.",
   Refused: "Some clusters refuse the Secret; the others are served.",
-  Slow: "Some clusters have the Secret, and have not proved it within two minutes.",
+  Slow: "Some clusters have not proved the Secret within two minutes.",
 } as const;
 
 /** Reasons when you have to act. */
@@ -31,7 +31,7 @@ export const fleetStalledReasons = {
   SourceUnreadable: "The program may not read the source; copies stay.",
   SourceRefused: "The source is invalid, or of a type that is not copied; copies stay.",
   Halted:
-    "The first two clusters refuse the content, or more clusters than `spec.rollout.maxFailures` refuse it. No other cluster gets it.",
+    "The first two clusters, or more than `spec.rollout.maxFailures`, refuse the content. No other cluster gets it.",
   TooManyClusters: "More clusters are selected than one object serves.",
 } as const;
 
@@ -55,7 +55,7 @@ export const joinedReasons = {
   TokenAccepted: "Joined: the API server accepts the token.",
   TokenExpired: "Joined: the token has expired. Join the cluster again.",
   TokenRefused: "Joined: the API server refuses the token. Join the cluster again.",
-  NoCredential: "Joined: the credential for the cluster is missing or refused.",
+  NoCredential: "Joined: the cluster's credential is missing or refused.",
   NotReached: "Joined: the cluster has not been reached yet.",
   Ready: "ControlPlaneHealthy: `/readyz` answers ok.",
   NotReady: "ControlPlaneHealthy: `/readyz` answers something else.",

@@ -7,67 +7,61 @@
 /** Condition → what it means when it is True. */
 export const conditions = {
   Ready:
-    "The controller accepts the sources as it last read them, and their revision is in force: more than half of the reachable nodes have it, and at most a twentieth of them, or one node, lack it.",
+    "The sources are accepted as last read, and their revision is in force: more than half of the reachable nodes have it, and at most a twentieth of them, or one node, lack it.",
   Reconciling: "Not Ready, and the controller continues by itself.",
   Stalled: "Not Ready, and you have to act. Never together with Reconciling.",
   SourcesAccepted:
     "Every source is accepted. If a source of `spec.sources` is refused, only this condition changes.",
-  CredentialsVerified: "The registries were asked, and none denies a credential that is in force.",
-  RolledOut:
-    "The published revision is in force, as Ready defines it. Newer content may still wait.",
+  CredentialsVerified: "Registries were asked, and none denies a credential that is in force.",
+  RolledOut: "The published revision is in force. Newer content may still wait.",
   NodesLeftOut:
-    "Some nodes cannot be served now, or may keep withdrawn entries. The message names at most ten of them.",
+    "Some nodes cannot be served now, or may keep withdrawn entries. The message names ten.",
 } as const;
 
 /** Reasons when Ready is True. */
 export const readyReasons = {
-  InForce: "The content of the Secrets, as last read, is in force on the nodes.",
-  NoNodes: "The same as InForce, but no node of the cluster is selected.",
-  NoSource:
-    "No source has credentials: its Secret does not exist, or none is declared. No object of ours is left.",
-  Withdrawn: "`spec.managementState` is Withdrawn, and our entries are gone from all nodes.",
+  InForce: "The content of the Secrets, as last read, is in force.",
+  NoNodes: "As InForce, but no node is selected.",
+  NoSource: "No source has credentials, and no object of ours is left.",
+  Withdrawn: "`spec.managementState` is Withdrawn, and no node has our entries.",
   NodesAwaited:
-    "The same as Withdrawn, but nodes whose kubelet does not answer remove the entries only when they return.",
+    "As Withdrawn, but nodes whose kubelet does not answer remove the entries when they return.",
   NodesLeftBehind:
-    "The withdrawal is over, but some nodes have not confirmed it and may keep the entries. `status.failures` names them until you delete their NodePullSecrets.",
+    "As Withdrawn, but some nodes have not confirmed it and may keep the entries. `status.failures` names them until you delete their NodePullSecrets.",
 } as const;
 
 /** Reasons when the controller continues by itself, so Ready is False or Unknown. */
 export const reconcilingReasons = {
   Starting: "The controller has not finished its first run.",
   StartingAgents: "The agents are starting, and change nothing yet.",
-  Verifying: "The registries are being asked about new content, for at most 10 s.",
-  OneNodeFirst: "No node has proved the revision yet, and one node is asked at a time.",
-  RollingOut: "Nodes have proved the revision, and more nodes are asked to take it.",
+  Verifying: "The registries are asked about new content, for at most 10 s.",
+  OneNodeFirst: "No node has proved the revision yet, so one node is asked at a time.",
+  RollingOut: "Nodes have proved the revision, and others are asked to take it.",
   RollingOutLater: "A change waits until `spec.rollout.minInterval` is over.",
   SourceFlapping:
-    "The Secrets change so often that newer content is published only once in ten minutes. The message names the Secrets and their writers.",
-  NodesOutOfReach:
-    "The kubelet of every node without the revision does not answer; the rollout continues by itself when a node returns.",
+    "The Secrets change so often that newer content is published once in ten minutes. The message names their writers.",
+  NodesOutOfReach: "The kubelet of every node without the revision does not answer.",
   WithdrawalAwaited:
-    "The Secret is deleted, empty, or has lost most of its registries. It may come back until the grace period is over.",
+    "A Secret is deleted, empty, or has lost most of its registries, and the grace period is not over.",
   Withdrawing: "The agents remove our entries, or our objects are being deleted.",
   OriginalUnknown: "The original has never been read, and cannot be read now.",
-  RequestUnanswered:
-    "The API server has not answered our requests for minutes, or is too busy. Ready is Unknown.",
+  RequestUnanswered: "The API server does not answer, or is too busy. Ready is Unknown.",
 } as const;
 
 /** Reasons when you have to act, so Ready is False. */
 export const stalledReasons = {
-  Paused: "`spec.managementState` is Paused, and a change, a rollout or a withdrawal waits.",
+  Paused: "`spec.managementState` is Paused, and a change or a withdrawal waits.",
   SourceRejected:
-    "`additional-pull-secret` or the original is refused; the last accepted content stays in force.",
-  NotAllowed:
-    "The spec requests something that the installer does not allow; the previous policy stays in force.",
+    "`additional-pull-secret` or the original is refused; the last accepted content stays.",
+  NotAllowed: "The spec exceeds a limit of the installer; the previous policy stays in force.",
   UnsupportedCluster: "Another operator owns the nodes' pull secrets.",
   ForeignObject: "An object with one of our names was made by another client.",
-  RequestRefused: "The API server, or an admission policy or webhook, refuses our requests.",
-  WriteContested: "Another client keeps undoing our writes of an object; the message names it.",
+  RequestRefused: "The API server, an admission policy or a webhook refuses our requests.",
+  WriteContested: "Another client keeps undoing our writes of an object.",
   PodsRefused: "The agents' pods cannot be created.",
   Halted:
-    "More nodes failed than `spec.rollout.maxFailures`, or too many nodes did not answer. No further node is asked until you change the Secret or request a retry, or the silent nodes answer.",
-  PolicyMissing:
-    "The admission policy that lets an agent report only about its own node does not exist, so no node is asked.",
+    "Too many nodes failed, or did not answer. No other node is asked until you change the Secret or request a retry, or silent nodes answer.",
+  PolicyMissing: "The admission policy of the agents' reports does not exist, so no node is asked.",
   NoNodeCanBeServed: "No other node can be served; `status.failures` has the reasons.",
   Overdue: "A withdrawal has not moved for `spec.withdrawal.deadline`.",
 } as const;
@@ -80,8 +74,8 @@ export const otherReasons = {
   SourceUnknown: "SourcesAccepted: a source cannot be read, and none is refused.",
   NoneDenied: "CredentialsVerified: a registry accepts its credential, and none denies one.",
   CredentialsDenied:
-    "CredentialsVerified: a registry denies a credential that is in force. Nothing changes on nodes.",
-  NotVerified: "CredentialsVerified: no registry has given an answer, or none was asked.",
+    "CredentialsVerified: a registry denies a credential in force. Nothing changes on nodes.",
+  NotVerified: "CredentialsVerified: no registry has answered, or none was asked.",
   NoneLeftOut: "NodesLeftOut: no node is left out.",
   NodesCannotBeServed: "NodesLeftOut: some nodes cannot be served now.",
 } as const;
@@ -93,15 +87,14 @@ export const waitReasons = {
     "The agent's container does not run, or the node's NodePullSecret is missing or cannot be written.",
   Unreachable: "The node's kubelet does not answer.",
   AtWork: "The node was asked to take the revision, and its usual time is not over.",
-  Silent: "The node was asked to take the revision, and did not answer within its usual time.",
-  Failed: "The agent reported that the revision failed.",
-  Unfit: "The agent reported that the node cannot take the revision. It is asked again later.",
-  PolicyMissing: "The admission policy that makes reports a proof does not exist.",
+  Silent: "The node was asked, and did not answer within its usual time.",
+  Failed: "The revision failed on the node.",
+  Unfit: "The node cannot take the revision. It is asked again later.",
+  PolicyMissing: "The admission policy of the agents' reports does not exist.",
   Paused: "`spec.managementState` is Paused.",
   Halted: "The rollout is halted.",
   OtherMode: "The agent has another delivery mode, and is about to be replaced.",
-  ControlPlaneAtWork:
-    "Another control-plane node is at work; control-plane nodes change one at a time.",
+  ControlPlaneAtWork: "Another control-plane node is at work; they change one at a time.",
   NoPlace: "As many nodes are at work as may change at a time.",
 } as const;
 
@@ -112,49 +105,22 @@ export const sourceReasons = {
   LeftOut: "It is valid, but together with higher sources it exceeds a limit.",
   Missing: "The Secret does not exist, or has no entries.",
   WithdrawalAwaited:
-    "It was deleted or emptied, or has lost most of its registries. What it had stays in force until the grace period is over.",
-  Kept: "It was deleted or emptied. What it had stays in force, because `spec.withdrawal.onDelete` is Keep.",
-  Verifying: "Its registries are being asked whether they accept it.",
+    "It was deleted or emptied, or has lost most of its registries, and the grace period is not over.",
+  Kept: "It was deleted or emptied. What it had stays, because `spec.withdrawal.onDelete` is Keep.",
+  Verifying: "Its registries are asked whether they accept it.",
   Forbidden: "The controller has no right to read it.",
-  Unreadable: "The API server does not answer the request for it.",
+  Unreadable: "The API server does not answer.",
 } as const;
 
 /** Reasons of Events about a change. Each change is reported once. */
 export const newsReasons = {
-  Accepted: "The content of additional-pull-secret is accepted, with this number of registries.",
-  AcceptedWithWarnings: "additional-pull-secret is accepted, with warnings.",
-  RolledOut: "A revision is in force on the nodes. The message names nodes that lack it.",
+  Accepted: "It is accepted, with this number of registries.",
+  AcceptedWithWarnings: "It is accepted, with warnings.",
+  RolledOut: "A revision is in force. The message names nodes that lack it.",
   WithdrawalAwaited:
-    "The Secret is deleted, empty, or has lost most of its registries. The message says when they leave the nodes.",
+    "It is deleted, empty, or has lost most of its registries. The message says when they leave the nodes.",
   Removing: "A revision removes the entries from every node.",
   Removed: "Our entries are gone from all nodes, and our objects are deleted.",
-} as const;
-
-/** Reasons of Events that are repeated every half hour while the state lasts. */
-export const troubleReasons = {
-  Rejected: "additional-pull-secret is refused.",
-  OriginalRejected: "The original is refused or missing.",
-  OriginalUnknown: "The original cannot be read.",
-  SourceRejected: "One of `spec.sources` is refused, missing, left out or cannot be read.",
-  CredentialsDenied:
-    "A registry denies a credential that is in force; the message names registry and source.",
-  PolicyNotAllowed: "The spec requests something that the installer does not allow.",
-  UnsupportedCluster: "Another operator owns the nodes' file.",
-  ForeignObject: "An object with one of our names was made by another client.",
-  RequestRefused: "The API server, or an admission policy or webhook, refuses our requests.",
-  WriteContested: "Another client keeps undoing our writes of an object; the message names it.",
-  RequestUnanswered:
-    "The API server has not answered our requests for minutes, or is too busy for them.",
-  ObjectMutated: "Admission changes an object that we declare, but nothing that nodes get.",
-  PodsRefused: "Nodes have no agent, because its pod cannot be created.",
-  RolloutHalted: "Nodes failed with a revision, or did not answer. No further node is asked.",
-  PolicyMissing: "The admission policy of the agents' reports does not exist.",
-  SourceFlapping: "The Secrets change too often; the message names their writers.",
-  NodesFailed: "The revision failed on nodes, and the rollout continues.",
-  NoNodeCanBeServed: "No other node can be served; the message has the reasons.",
-  RemovalOverdue: "A removal makes no progress.",
-  NodesAwaited: "A removal waits for nodes that are away.",
-  NodesLeftBehind: "A removal is over, but some nodes may keep the entries.",
 } as const;
 
 export type ConditionType = keyof typeof conditions;
@@ -166,4 +132,3 @@ export type Reason = ReadyReason | ReconcilingReason | StalledReason | keyof typ
 export type WaitWord = keyof typeof waitReasons;
 export type SourceReason = keyof typeof sourceReasons;
 export type NewsReason = keyof typeof newsReasons;
-export type TroubleReason = keyof typeof troubleReasons;

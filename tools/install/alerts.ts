@@ -2,10 +2,9 @@
 import type { ClusterStatus } from "#api/fleet-secret.ts";
 import { catalogue as nodeCodes } from "#contract/node-codes.ts";
 import { codesPage, anchorOf } from "#contract/help.ts";
-import type { TroubleReason } from "#api/reasons.ts";
 import { catalogue } from "#controller/sources/problems.ts";
 import type { NodeState } from "#controller/status/gauges.ts";
-import { troubles, type TroubleKind } from "#controller/status/messages.ts";
+import { troubles, type TroubleKind, type TroubleReason } from "#controller/status/messages.ts";
 import type { Result } from "#tenants/metrics.ts";
 
 /** Programs with metrics: the name of the Deployment without `global-pull-secret-`. */

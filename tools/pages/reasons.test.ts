@@ -2,13 +2,10 @@ import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import * as fleet from "#api/fleet-reasons.ts";
-import { conditions, newsReasons, troubleReasons } from "#api/reasons.ts";
+import { conditions, newsReasons } from "#api/reasons.ts";
 import * as sync from "#api/sync-reasons.ts";
-import { troubles } from "#controller/status/messages.ts";
 
 test("lists only reasons of Events that some program reports", () => {
-  const lasting = new Set(Object.values(troubles).map(({ event }) => event));
-  assert.deepEqual([...lasting].toSorted(), Object.keys(troubleReasons).toSorted());
   const messages = readFileSync("controller/status/messages.ts", "utf8");
   for (const reason of Object.keys(newsReasons))
     assert.ok(messages.includes(`reason: "${reason}"`), reason);

@@ -9,8 +9,8 @@ import { table, type Row } from "./markdown.ts";
 export function reasonsPage(): string {
   return `# Conditions and reasons
 
-After this page you can use conditions and Events in scripts and alerts. The names never change
-their meaning. The messages beside them do change.
+After this page you can use conditions and Events in scripts and alerts. Names never change their
+meaning. Messages do.
 
 ## Conditions
 
@@ -24,13 +24,13 @@ ${named("reason", reasons.readyReasons)}
 
 ## The controller continues by itself
 
-With these reasons, Reconciling is True, and Ready is False or Unknown.
+Reconciling is True, and Ready is False or Unknown.
 
 ${named("reason", reasons.reconcilingReasons)}
 
 ## You have to act
 
-With these reasons, Stalled is True, and Ready is False.
+Stalled is True, and Ready is False.
 
 ${named("reason", reasons.stalledReasons)}
 
@@ -53,7 +53,7 @@ ${named("reason", reasons.waitReasons)}
 
 ## News
 
-Each Event appears once, on \`additional-pull-secret\`.
+Each Event appears once, on \`additional-pull-secret\`, and is about this Secret.
 
 ${named("reason", reasons.newsReasons)}
 
@@ -61,9 +61,9 @@ ${named("reason", reasons.newsReasons)}
 
 Each failure has a [metric](metrics.md#lasting-failures) and an Event: a Warning on
 \`additional-pull-secret\`, repeated every half hour ([why](../inside/decisions/lasting-failures.md)).
-These Events have the name of the condition's reason above: ${sameNames()}. The others:
-
-${lasting()}
+Its reason is also the condition's reason above, unless another one is in brackets: ${lasting()}.
+ObjectMutated changes no condition: admission changes an object that we declare, but nothing that
+nodes get.
 
 ## FleetSecret
 
@@ -99,27 +99,12 @@ ${byCondition([
 `;
 }
 
-const failures = Object.values(troubles);
-const isNamedAlike = ({ event, condition, reason }: (typeof failures)[number]): boolean =>
-  event === reason && condition !== undefined;
-
-/** The Events of lasting failures that the conditions' reasons explain. */
-function sameNames(): string {
-  return failures
-    .filter(isNamedAlike)
-    .map(({ event }) => event)
-    .join(", ");
-}
-
-/** A row for each other Event, with the condition that reports the failure. */
+/** The Events of lasting failures, with the reason that explains an Event of another name. */
 function lasting(): string {
-  const others = failures.filter((failure) => !isNamedAlike(failure));
-  const rows = others.map(({ event, condition, reason }): Row => [
-    event,
-    condition === undefined ? "" : `${condition}: ${reason}`,
-    reasons.troubleReasons[event],
-  ]);
-  return table(["Event", "condition: reason", "meaning"], rows);
+  return Object.values(troubles)
+    .filter(({ condition }) => condition !== undefined)
+    .map(({ event, reason }) => (event === reason ? event : `${event} (${reason})`))
+    .join(", ");
 }
 
 type Names = Readonly<Record<string, string>>;

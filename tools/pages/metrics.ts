@@ -6,7 +6,7 @@ import { table, type Row } from "./markdown.ts";
 export function metricsPage(): string {
   return `# Metrics and alerts
 
-After this page you can scrape the programs and alert on what matters. The controller serves metrics at \`:8080/metrics\`, each name with the prefix \`global_pull_secret_\`. A series is absent while its subject does not exist:
+After this page you can scrape the programs and alert on what matters. All programs serve metrics at \`:8080/metrics\`, each name with the prefix \`global_pull_secret_\`. A series is absent while its subject does not exist:
 
 ${table(
   [
@@ -40,7 +40,7 @@ ${table(
 
 ## Nodes by state
 
-\`nodes{state}\` counts each node once. \`Updated\`: the agent reported that the revision is in force, or confirmed its removal. Every other state is [the reason why the node waits](reasons.md#why-a-node-waits). All states exist once the nodes have been read.
+\`nodes{state}\` counts each node once: as \`Updated\`, if its agent reported that the revision is in force or removed, or by [the reason why it waits](reasons.md#why-a-node-waits). All states exist once the nodes have been read.
 
 ## Lasting failures
 
@@ -48,11 +48,9 @@ While [a failure lasts](reasons.md#lasting-failures), \`trouble{reason}\` is 1. 
 
 ## Alerts and a dashboard
 
-Each program has its own PodMonitor and PrometheusRule, in its own namespace. They need the CRDs of the Prometheus operator.
+The chart's value \`monitoring.enabled=true\` installs, with each role, the PodMonitor and PrometheusRule of its program. They need the CRDs of the Prometheus operator. With role Cluster, it also installs a metrics Service, and a Grafana dashboard as a ConfigMap with the label \`grafana_dashboard\`. With kustomize, [render them](../use/install.md#kustomize) for each role.
 
-The chart's value \`monitoring.enabled=true\` installs both objects, with each role for its program. With role Cluster, it also installs a metrics Service, and a Grafana dashboard as a ConfigMap with the label \`grafana_dashboard\`. With kustomize, [render them](../use/install.md#kustomize) for each role.
-
-Prometheus selects both objects **by labels**. By default, kube-prometheus-stack requires the label \`release\` with the name of its own release. Show the selectors of your Prometheus (\`{}\` selects all objects):
+Prometheus selects both objects **by labels**. kube-prometheus-stack requires the label \`release\` with the name of its release. Show the selectors of your Prometheus (\`{}\` selects all):
 
 \`\`\`sh
 kubectl get prometheus -A -o jsonpath='{range .items[*]}{.metadata.name}{" "}{.spec.podMonitorSelector}{" "}{.spec.ruleSelector}{"\\n"}{end}'
@@ -60,7 +58,7 @@ kubectl get prometheus -A -o jsonpath='{range .items[*]}{.metadata.name}{" "}{.s
 
 Set such a label with \`--set monitoring.labels.release=prometheus\`.
 
-To **check** that Prometheus has both objects, run these commands. Replace \`monitoring\` with the namespace of your Prometheus. After about a minute each command must print a line. If not, a label or a namespace is not selected. The selectors of namespaces are \`podMonitorNamespaceSelector\` and \`ruleNamespaceSelector\`.
+To **check** that Prometheus has both objects, run these commands, with the namespace of your Prometheus instead of \`monitoring\`. If a command prints no line after a minute, a label or a namespace (\`podMonitorNamespaceSelector\`, \`ruleNamespaceSelector\`) is not selected.
 
 \`\`\`sh
 PROMETHEUS=/api/v1/namespaces/monitoring/services/prometheus-operated:9090/proxy/api/v1
@@ -68,11 +66,9 @@ kubectl get --raw $PROMETHEUS/targets | grep -o 'podMonitor/[a-z0-9-]*/global-pu
 kubectl get --raw $PROMETHEUS/rules | grep -o '"GlobalPullSecret[A-Za-z]*"' | sort -u
 \`\`\`
 
-Evaluate the alerts **in each cluster**: in a central ruler the leader of one cluster would hide a missing leader of another cluster.
+Evaluate the alerts **in each cluster**: in a central ruler, the leader of one cluster would hide a missing leader of another. Each alert has a \`description\` with the command to run next, and, if you set \`monitoring.docs\` to the address of these pages, a \`runbook_url\`.
 
-Each alert has a \`description\` with the command to run next, and, if you set \`monitoring.docs\` to the address of these pages, a \`runbook_url\`.
-
-If your Prometheus has no operator, it finds the Service by its \`prometheus.io/scrape\` annotation. Copy \`spec.groups\` of the PrometheusRule into a rule file. The expressions need the label \`namespace\` with the pod's namespace on each series.
+A Prometheus without an operator finds the Service by its \`prometheus.io/scrape\` annotation. Copy \`spec.groups\` of the PrometheusRule into a rule file. The expressions need the pod's namespace in the label \`namespace\` of each series.
 
 ${table(
   ["alert", "after", "severity", "meaning"],
@@ -86,15 +82,13 @@ ${table(
 
 ## The other programs
 
-Each of these programs serves metrics at \`:8080/metrics\`, with the same prefix.
-
 ${table(
   ["program", "metric", "meaning"],
   [
     [
       "[fleet](../extend/fleet.md)",
       "`fleet_clusters{object,state}`",
-      "clusters of each FleetSecret; the states are those of status, and `GivenUp`",
+      "clusters, by the states of status, and `GivenUp`",
     ],
     [
       "[SyncSecret](../extend/tenants.md#metrics), each side",
@@ -113,7 +107,7 @@ ${table(
     [
       "SyncSecret, the tenant's side",
       "`sync_token_expiry_timestamp_seconds`",
-      "the time at which the token of the tenant's side ends; 0 if unknown",
+      "when its token ends; 0 if unknown",
     ],
   ],
 )}

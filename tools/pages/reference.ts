@@ -87,8 +87,8 @@ function tableOf(fields: readonly Field[]): string {
     const isSelector = schema.properties?.["matchExpressions"] !== undefined;
     const isCondition = schema.items?.properties?.["lastTransitionTime"] !== undefined;
     const notes = [
-      isSelector && "Its fields are `matchLabels` and `matchExpressions`, as in Kubernetes.",
-      isCondition && "Their fields are those of every Kubernetes condition.",
+      isSelector && "A label selector.",
+      isCondition && "Fields as in every Kubernetes condition.",
       !isCondition && same !== undefined && `Entries have the fields of \`${same}\`.`,
     ].filter((note) => note !== false);
     if (notes.length > 0) hidden.push(`${path}.`, `${path}[]`);

@@ -82,26 +82,24 @@ need no right on Secrets, except \`check\` without a file, and \`history\`. \`ad
 \`undo\` need get, create and patch on the source's Secret, and \`remove\` also delete. The dry run of \`preflight\` needs
 create and patch on Secrets, ServiceAccounts, DaemonSets and pods of kube-system, and stores nothing.
 
-| Exit code | Meaning                                                      |
-| --------- | ------------------------------------------------------------ |
-| 0         | done, perhaps with warnings on standard error                |
-| 1         | refused or failed; standard error gives the reason and the next step |
-| 2         | the command line is wrong, or a file cannot be read          |
-| 3         | not complete within \`--timeout\`                             |
+| Exit code | Meaning |
+| --- | --- |
+| 0 | done, perhaps with warnings on standard error |
+| 1 | refused or failed; standard error gives the reason and the next step |
+| 2 | the command line is wrong, or a file cannot be read |
+| 3 | not complete within \`--timeout\` |
 
 Only \`merge --show-credentials\` prints credentials. Commands that remove credentials from nodes
 ask first. You can put flags before the command. Colours are for terminals only; \`NO_COLOR\` and
 \`TERM=dumb\` disable them.
 
-With \`-o json\` or \`yaml\`, \`status\` prints the object as \`kubectl explain gps\` describes it, without
-managed fields. \`check\` prints \`{accepted, problems, warnings, registries}\`. Problems and
+With \`-o json\` or \`yaml\`, \`check\` prints \`{accepted, problems, warnings, registries}\`. Problems and
 warnings are lists of \`{code, source, path, message, next}\`. Registries is a list of
 \`{registry, answer, why}\`, of which the last two exist only with \`--login\`. With \`--image\`, images is a
 list of \`{image, answer, why}\`. \`explain\` of an object prints a list, and \`uninstall\` prints \`{deleted, kept}\`.
 \`history\` prints a list of \`{state, time, registries, difference}\`, of which the last exists in all rows but the
 last.
 
-\`check --login\` asks each registry for a login, or for the pull of each \`--image\`, by [the
-controller's rules](../../SECURITY.md#what-leaves-the-cluster). The answer is \`Accepted\`, \`Denied\` (401,
-or 403 to the credential) or \`Unknown\`. Only \`--image\` finds a token that may log in, but not pull.
+\`check --login\` follows [the controller's rules](../../SECURITY.md#what-leaves-the-cluster). The answer
+is \`Accepted\`, \`Denied\` (401, or 403 to the credential) or \`Unknown\`. Only \`--image\` finds a token that may log in, but not pull.
 `;

@@ -85,9 +85,6 @@ export const byItself: Readonly<Record<string, string>> = {
   GPS485: "The copy keeps its content. The Secret is read again within a minute.",
 };
 
-const finish =
-  "To end the removal without these nodes, run `kubectl annotate secret global-pull-secret -n kube-system --overwrite globalpullsecret.io/released=REVISION`, with the number of the removal from the message.";
-
 /** Code → what a person can also do. */
 export const alternatives: Readonly<Record<string, string>> = {
   GPS218: "Read `journalctl -u kubelet` first, and run `kubectl pull-secret retry` afterwards.",
@@ -97,6 +94,7 @@ export const alternatives: Readonly<Record<string, string>> = {
     "The message shows where the kubelet has its pods. [Withdraw](../use/configure.md#withdraw) first, because agents remove entries only below `--kubelet-directory`; the withdrawal waits for this node. Replace a link that the message names by a bind mount. If the node never had our credentials, leave it out with `--agent-node-selector`.",
   GPS265:
     "Check the node's name in the token: `kubectl describe validatingadmissionpolicy global-pull-secret-nodes`.",
-  GPS306: finish,
-  GPS324: finish,
+  GPS306:
+    "To end the removal without these nodes, run `kubectl annotate secret global-pull-secret -n kube-system --overwrite globalpullsecret.io/released=REVISION`, with the number of the removal from the message.",
+  GPS324: "[GPS306](#gps306) shows how to end the removal without these nodes.",
 };

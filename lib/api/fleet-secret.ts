@@ -35,9 +35,8 @@ export type FleetSecretSpec = Readonly<{
    */
   clusterProfiles?: ClusterProfilesSource;
   /**
-   * How the Secret gets to the clusters. Direct: this controller places it, and follows, proves,
-   * repairs and removes it. ClusterResourceSet: Cluster API's own controller places it, by an
-   * object beside each Cluster. It does not prove, repair or remove the Secret. Default: Direct.
+   * Direct: this controller places, proves, repairs and removes the Secret. ClusterResourceSet:
+   * Cluster API's own controller only places it, by an object beside each Cluster. Default: Direct.
    */
   via?: "Direct" | "ClusterResourceSet";
   /**
@@ -46,22 +45,21 @@ export type FleetSecretSpec = Readonly<{
    * controller waits until the nodes have proved it.
    */
   target: FleetSecretTarget;
-  /** How a change goes from cluster to cluster, by the rules of the rollout to nodes. */
+  /** How a change goes from cluster to cluster. */
   rollout?: FleetRollout;
   /**
-   * Whether the clusters follow the Secret. Paused stops every change in the clusters, even a
-   * removal, until the object is deleted. Default: Managed.
+   * Paused stops every change in the clusters, even a removal, until the object is deleted.
+   * Default: Managed.
    */
   managementState?: "Managed" | "Paused";
   /**
-   * How to treat a Secret that exists at the target but that this object has not placed. Refuse: it
-   * is reported and not touched. Adopt: this object takes it over, replaces its content, and later
-   * deletes it as its own. Default: Refuse.
+   * How to treat a Secret at the target that this object has not placed. Refuse: it is reported and
+   * not touched. Adopt: its content is replaced, and it is later deleted. Default: Refuse.
    */
   conflicts?: "Refuse" | "Adopt";
   /**
-   * The fate of the Secret in a cluster that is no longer served: Delete removes it, Orphan leaves
-   * it. Default: Delete.
+   * Whether the Secret leaves a cluster that is no longer served (Delete), or stays there (Orphan).
+   * Default: Delete.
    */
   removalPolicy?: "Delete" | "Orphan";
   /** How long a removal waits. */
@@ -80,9 +78,9 @@ export type FleetSecretReference = Readonly<{
  */
 export type ClusterAPISource = Readonly<{
   /**
-   * The names of the clusters in a namespace, as in their label cluster.x-k8s.io/cluster-name.
-   * Namespace: each namespace has one cluster, with the namespace's name. Name: a namespace may
-   * have several clusters, each with its own name. Default: Namespace.
+   * What the label cluster.x-k8s.io/cluster-name of a cluster holds. Namespace: each namespace has
+   * one cluster, with its name. Name: a namespace may have several clusters, each with its own
+   * name. Default: Namespace.
    */
   clusterNameLabelValue?: "Namespace" | "Name";
   /**
@@ -168,40 +166,38 @@ export type FleetSecretTarget = Readonly<{
   name: string;
 }>;
 
-/** How a change goes from cluster to cluster, by the rules of the rollout to nodes. */
+/** How a change goes from cluster to cluster. */
 export type FleetRollout = Readonly<{
   /**
-   * Which clusters get a change before all others, such as a staging environment, by the labels of
-   * their Namespaces, of their Clusters with clusterNameLabelValue Name, or of their
-   * ClusterProfiles. Without it, one cluster goes first, preferably one that proved the last
-   * change.
+   * Which clusters get a change first, by the labels of their Namespaces, of their Clusters with
+   * clusterNameLabelValue Name, or of their ClusterProfiles. Without it, one cluster goes first,
+   * preferably one that proved the last change.
    */
   canaries?: FleetCanaries;
   /**
    * How many clusters are changed at a time, a number or a percentage of the reachable clusters; at
    * least one. One cluster goes first, and each proof opens two more places. A cluster has its
-   * place for two minutes at most. 100%: all clusters now, for example to revoke a credential.
-   * Default: 10%.
+   * place for two minutes at most. 100%: all clusters at once. Default: 10%.
    */
   maxUnavailable?: number | string;
   /**
    * How many clusters may refuse the content before the rollout halts: a number, or a percentage of
    * the reachable clusters, at least one. While no cluster has the content, a percentage counts as
-   * one; a number counts from the start. If a cluster cannot take the content for its own reasons,
-   * such as its rights or its admission, it does not count. Default: 5%.
+   * one; a number counts from the start. A cluster that cannot take it for its own reasons, such as
+   * rights or admission, does not count. Default: 5%.
    */
   maxFailures?: number | string;
   /**
    * How many of the reachable clusters must have the content for the condition Available, a number
-   * or a percentage. More than half of the selected clusters must have it too. Default: 90%.
+   * or a percentage, besides more than half of the selected clusters. Default: 90%.
    */
   minAvailable?: number | string;
 }>;
 
 /**
- * Which clusters get a change before all others, such as a staging environment, by the labels of
- * their Namespaces, of their Clusters with clusterNameLabelValue Name, or of their ClusterProfiles.
- * Without it, one cluster goes first, preferably one that proved the last change.
+ * Which clusters get a change first, by the labels of their Namespaces, of their Clusters with
+ * clusterNameLabelValue Name, or of their ClusterProfiles. Without it, one cluster goes first,
+ * preferably one that proved the last change.
  */
 export type FleetCanaries = Readonly<{
   /** The labels that these clusters have, all of them. */
@@ -213,8 +209,8 @@ export type FleetCanaries = Readonly<{
 /** How long a removal waits. */
 export type FleetRemoval = Readonly<{
   /**
-   * How long a cluster must be out of the selection before the Secret is removed there; if the
-   * label comes back in that time, nothing changes. Default: 5m.
+   * How long a cluster must be out of the selection before the Secret is removed there. Default:
+   * 5m.
    */
   grace?: string;
   /**
@@ -234,17 +230,16 @@ export type FleetSecretStatus = Readonly<{
   summary?: string;
   /** The clusters by state; selected counts all except the leaving ones. */
   counts?: FleetCounts;
-  /** Every cluster that is served, and every cluster that was served and is not given up yet. */
+  /** Every cluster that is served, or was served and is not given up yet. */
   clusters?: readonly ClusterStatus[];
   /**
-   * At most ten clusters: first the clusters that failed, then the clusters that became unreachable
-   * or did not start the change. Each group begins with its newest cluster. status.counts includes
-   * all clusters. An entry disappears when its cluster has the content.
+   * At most ten clusters that failed, then clusters that became unreachable or did not start the
+   * change, the newest first. An entry disappears when its cluster has the content.
    */
   failures?: readonly FleetFailure[];
   /**
-   * The clusters that were given up at removal.deadline and may keep the Secret, the newest first,
-   * 100 at most. An entry disappears when its cluster is selected again, and after 30 days.
+   * The newest 100 clusters that were given up at removal.deadline and may keep the Secret. An
+   * entry disappears when its cluster is selected again, and after 30 days.
    */
   givenUp?: readonly FleetFailure[];
   /** Ready, Reconciling and Stalled, as kstatus reads them, Available, and Warning. */
@@ -277,22 +272,18 @@ export type ClusterStatus = Readonly<{
    */
   name: string;
   /**
-   * Waiting: its turn has not come. Progressing: it is changing, or has not proved the content yet.
-   * Done: the Secret was read back there, and the nodes have it if they must prove it. Failed: the
-   * cluster refuses the Secret, or its kubeconfig cannot be used. Unreachable: it does not answer;
-   * it is served when it answers again. Leaving: it is no longer selected.
+   * As in status.counts. Done: the Secret was read back there, and the nodes have it if they must
+   * prove it. Failed also if the kubeconfig cannot be used. Unreachable: it is served when it
+   * answers again.
    */
   state: "Waiting" | "Progressing" | "Done" | "Failed" | "Unreachable" | "Leaving";
   /** The reason, with a code if there is one. */
   reason?: string;
   /** Since when it is in this state. */
   since: string;
-  /** When the present content was first written there. Its place ends two minutes later. */
+  /** When the present content was first written there. */
   startedAt?: string;
-  /**
-   * When it last became Done, with any content. Clusters that were Done last get the next change
-   * first.
-   */
+  /** When it last became Done, with any content. */
   provedAt?: string;
 }>;
 
@@ -302,10 +293,7 @@ export type FleetFailure = Readonly<{
   name: string;
   /** The code, explained in docs/reference/errors.md. */
   reason: string;
-  /**
-   * The failure, and what to do. It contains the HTTP status and reason of a cluster's answer,
-   * never its body.
-   */
+  /** The failure, and what to do. It never has the body of a cluster's answer. */
   message: string;
   /** Since when it has been failing like this. */
   since: string;

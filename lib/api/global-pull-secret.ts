@@ -35,27 +35,24 @@ export type GlobalPullSecret = Readonly<{
  */
 export type GlobalPullSecretSpec = Readonly<{
   /**
-   * Whether the nodes follow the Secrets. Managed: every change is rolled out. Paused: no change is
-   * rolled out, not even a withdrawal; the content in force is still repaired. Withdrawn: the
-   * agents restore the nodes, our objects are deleted, and the user's Secrets stay. Default:
-   * Managed.
+   * Managed: every change is rolled out. Paused: no change is rolled out, not even a withdrawal;
+   * the content in force is still repaired. Withdrawn: the agents restore the nodes, our objects
+   * are deleted, and the user's Secrets stay. Default: Managed.
    */
   managementState?: "Managed" | "Paused" | "Withdrawn";
   /**
-   * Whose credential is used if the original and another source have one for the same registry.
-   * PreferOriginal makes the original the highest source instead of the lowest. Default:
+   * Whether the original is the lowest source (PreferAdditional) or the highest. Default:
    * PreferAdditional.
    */
   conflictPolicy?: "PreferAdditional" | "PreferOriginal";
   /**
-   * Registries whose images only the original may serve. They add to the controller's --protect,
-   * and never remove one of its registries.
+   * Registries whose images only the original may serve. They add to the controller's --protect.
    */
   protectedRegistries?: readonly string[];
   /**
-   * More Secrets of kube-system. They are merged with additional-pull-secret, which is higher than
-   * all of them, and with the original, which is lower. A source that is refused or cannot be read
-   * keeps its last accepted entries, and does not block other sources.
+   * More Secrets of kube-system. additional-pull-secret is higher than all of them, and the
+   * original is lower. A source that is refused or cannot be read keeps its last accepted entries,
+   * and does not block other sources.
    */
   sources?: readonly SourceSpec[];
   /**
@@ -68,9 +65,9 @@ export type GlobalPullSecretSpec = Readonly<{
   /** How entries leave the nodes after a source is deleted. */
   withdrawal?: WithdrawalSpec;
   /**
-   * Whether the registries accept the credentials. The controller asks each registry before new
-   * content is published, and then at an interval: for an image, the pull of its manifest with the
-   * credentials that the kubelet would try, and for every entry a login.
+   * The controller asks each registry, before new content is published and then at an interval, for
+   * a login with every entry, and for the pull of each image's manifest with the credentials that
+   * the kubelet would try.
    */
   verification?: VerificationSpec;
 }>;
@@ -83,20 +80,20 @@ export type SourceSpec = Readonly<{
    */
   name: string;
   /**
-   * The Secret, in kube-system, of type kubernetes.io/dockerconfigjson. The controller needs the
-   * right to read it, by name. If the right is missing, the status shows how to grant it.
+   * The Secret, of type kubernetes.io/dockerconfigjson. The controller needs the right to read it;
+   * the status shows how to grant it.
    */
   secretRef: SecretReference;
   /**
-   * The highest source's credential is used if several have one for the same registry. Equal
-   * priorities are ordered by name, with a warning. Default: 0.
+   * The highest source's credential is used for a registry. Equal priorities are ordered by name,
+   * with a warning. Default: 0.
    */
   priority?: number;
 }>;
 
 /**
- * The Secret, in kube-system, of type kubernetes.io/dockerconfigjson. The controller needs the
- * right to read it, by name. If the right is missing, the status shows how to grant it.
+ * The Secret, of type kubernetes.io/dockerconfigjson. The controller needs the right to read it;
+ * the status shows how to grant it.
  */
 export type SecretReference = Readonly<{
   /** The Secret's name. */
@@ -109,14 +106,13 @@ export type SecretReference = Readonly<{
  */
 export type DeliverySpec = Readonly<{
   /**
-   * Restart: the agent restarts the kubelet and checks its health, within seconds per node. Reread:
-   * nothing is restarted; the kubelet reads its file again by itself, within five minutes.
-   * CredentialProvider: the kubelet calls a provider of ours at each pull, so a rotation needs no
-   * restart and takes effect at once. The nodes must be created with the provider; a node without
-   * it is unfit, and is not touched. Runtime: containerd reads the credentials of whole registries
-   * from its hosts.toml files at each pull, so nothing restarts, and the next pull has the new one;
-   * other entries are in the kubelet's file, as with Reread. The installer must allow the last two
-   * modes by name. Default: Restart.
+   * Restart: the agent restarts the kubelet and checks its health, within seconds per node. The
+   * other modes restart nothing. Reread: the kubelet reads its file again within five minutes.
+   * CredentialProvider: the kubelet calls our provider at each pull, so a rotation takes effect at
+   * once. The nodes must be created with the provider; a node without it is unfit. Runtime:
+   * containerd reads the credentials of whole registries from its hosts.toml files at each pull, so
+   * the next pull has the new one; other entries are in the kubelet's file, as with Reread. The
+   * installer must allow the last two modes by name. Default: Restart.
    */
   mode?: "Restart" | "Reread" | "CredentialProvider" | "Runtime";
   /** Which pods the provider of mode CredentialProvider serves. Only with that mode. */
@@ -128,7 +124,7 @@ export type CredentialProviderSpec = Readonly<{
   /**
    * All: every pod's images. Annotated: for the sources' own registries, only images of pods whose
    * ServiceAccount has the annotation globalpullsecret.io/use; the original's registries are served
-   * for every pod. Nodes need a right for this scope, which the installer grants. Default: All.
+   * for every pod. The installer must grant nodes a right for this scope. Default: All.
    */
   scope?: "All" | "Annotated";
 }>;
@@ -137,15 +133,15 @@ export type CredentialProviderSpec = Readonly<{
 export type RolloutSpec = Readonly<{
   /**
    * Nodes that may change at a time: a number, or a percentage of the nodes, rounded up. One node
-   * goes first, then at most three, then nine and so on, until this limit is reached. It also
-   * limits how many agents' pods an upgrade replaces at a time. 100%: all nodes change at once, and
-   * no node goes first. The installer's --max-unavailable-limit is the upper limit. Default: 10%.
+   * goes first, then at most three, then nine and so on, up to this limit. It also limits how many
+   * agents' pods an upgrade replaces at a time. 100%: all nodes change at once. The installer's
+   * --max-unavailable-limit is the upper limit. Default: 10%.
    */
   maxUnavailable?: number | string;
   /**
    * Nodes whose agents may report a failure before a revision is halted: a number, or a percentage
-   * of the nodes, rounded down. Newer content or a retry that you request ends the halt. Failures
-   * count until then. Nodes that do not answer do not count here. Default: 0.
+   * of the nodes, rounded down. Newer content or a retry ends the halt. Failures count until then.
+   * Nodes that do not answer do not count here. Default: 0.
    */
   maxFailures?: number | string;
   /**
@@ -154,9 +150,9 @@ export type RolloutSpec = Readonly<{
    */
   probation?: string;
   /**
-   * Least time between the publications of two revisions. It prevents a program that keeps writing
-   * a Secret from restarting kubelets all day. The withdrawal of a source, repairs and retries do
-   * not wait. The rollout under way continues. Default: 0s.
+   * Least time between the publications of two revisions, so that a program that keeps writing a
+   * Secret does not restart kubelets all day. Withdrawals, repairs, retries and the rollout under
+   * way do not wait. Default: 0s.
    */
   minInterval?: string;
 }>;
@@ -164,14 +160,14 @@ export type RolloutSpec = Readonly<{
 /** How entries leave the nodes after a source is deleted. */
 export type WithdrawalSpec = Readonly<{
   /**
-   * Whether the entries of a deleted Secret leave the nodes. A Secret without entries counts as
-   * deleted. `Keep`: they stay until you set Withdraw. Default: Withdraw.
+   * Whether the entries of a deleted or empty Secret leave the nodes. Keep: they stay until you set
+   * Withdraw. Default: Withdraw.
    */
   onDelete?: "Withdraw" | "Keep";
   /**
-   * How long after a Secret's deletion its withdrawal begins, at most 1h. A Secret that is deleted
-   * and created again in that time is one change. A change that drops at least two registries of a
-   * Secret, and more than half of them, waits as long. Default: 30s.
+   * How long after a Secret's deletion its withdrawal begins, at most 1h. A Secret that is created
+   * again in that time is one change. A change that drops at least two registries of a Secret, and
+   * more than half of them, waits as long. Default: 30s.
    */
   grace?: string;
   /**
@@ -189,16 +185,16 @@ export type WithdrawalSpec = Readonly<{
 }>;
 
 /**
- * Whether the registries accept the credentials. The controller asks each registry before new
- * content is published, and then at an interval: for an image, the pull of its manifest with the
- * credentials that the kubelet would try, and for every entry a login.
+ * The controller asks each registry, before new content is published and then at an interval, for a
+ * login with every entry, and for the pull of each image's manifest with the credentials that the
+ * kubelet would try.
  */
 export type VerificationSpec = Readonly<{
   /**
    * Off: no registry is asked. Warn: a denied credential is published and reported. Refuse: a
    * source with a new credential that is denied is refused, and its last accepted document stays in
-   * force; new content waits at most 10 s for the answers. A registry that gives no answer never
-   * refuses a source, and a credential that is denied later is only reported. Default: Warn.
+   * force. New content waits at most 10 s for the answers. No answer never refuses a source, and a
+   * credential that is denied later is only reported. Default: Warn.
    */
   mode?: "Off" | "Warn" | "Refuse";
   /**
@@ -218,13 +214,11 @@ export type VerificationSpec = Readonly<{
  */
 export type GlobalPullSecretStatus = Readonly<{
   /**
-   * The generation of spec that this status describes. While it is lower than metadata.generation,
-   * the controller has not read the policy yet; -1 before it has read the object at all.
+   * The generation of spec that this status describes; -1 before the controller has read the
+   * object.
    */
   observedGeneration?: number;
-  /**
-   * Revisions of the merged pull secret: integers that only grow, one for each different content.
-   */
+  /** Revisions of the merged pull secret: integers that only grow. */
   revision?: RevisionStatus;
   /** The verdict on each source, as last read. */
   sources?: readonly SourceStatus[];
@@ -232,10 +226,13 @@ export type GlobalPullSecretStatus = Readonly<{
   registries?: readonly RegistryStatus[];
   /**
    * How many registries are not listed, because there are more than 200 or their names are too
-   * long. Absent when all are listed.
+   * long.
    */
   registriesOmitted?: number;
-  /** Nodes, counted by their state with the published revision. */
+  /**
+   * Nodes, counted by their state with the published revision. No node waits for unfit, unreachable
+   * or silent nodes.
+   */
   nodes?: NodesStatus;
   /**
    * At most ten nodes: first the nodes that failed, then the nodes that cannot be served, or that
@@ -250,11 +247,11 @@ export type GlobalPullSecretStatus = Readonly<{
   conditions?: readonly StatusCondition[];
 }>;
 
-/** Revisions of the merged pull secret: integers that only grow, one for each different content. */
+/** Revisions of the merged pull secret: integers that only grow. */
 export type RevisionStatus = Readonly<{
-  /** The newest revision that was rolled out (condition RolledOut). Absent before the first. */
+  /** The newest revision that was rolled out. */
   inForce?: number;
-  /** The revision that is being rolled out. Absent if there is none. */
+  /** The revision that is being rolled out. */
   pending?: number;
   /** The revision whose rollout is halted. Nodes keep what they have. */
   refused?: RefusedRevision;
@@ -274,11 +271,10 @@ export type RefusedRevision = Readonly<{
 export type SourceStatus = Readonly<{
   /** The source's name: one of spec.sources, or additional-pull-secret, or original. */
   name: string;
-  /** The version of the Secret that was judged. Absent while there is none. */
+  /** The version of the Secret that was judged. */
   resourceVersion?: string;
   /**
-   * The version whose content is in force on the nodes. Compare it as a number with the Secret's
-   * own metadata.resourceVersion.
+   * The version whose content is in force on the nodes, to compare as a number with the Secret's.
    */
   servedResourceVersion?: string;
   /** Whether the nodes get this version. Unknown: it could not be read. */
@@ -300,44 +296,36 @@ export type RegistryStatus = Readonly<{
   /** When the credential expires. Known only for a JWT or a token of Amazon ECR. */
   expires?: string;
   /**
-   * What the registry last answered about the credential. Unknown: it gave no answer yet, or cannot
-   * be asked. Absent with spec.verification.mode Off.
+   * What the registry last answered about the credential. Unknown: it gave no answer, or cannot be
+   * asked.
    */
   verified?: "Accepted" | "Denied" | "Unknown";
   /** When the registry gave this answer. */
   verifiedAt?: string;
 }>;
 
-/** Nodes, counted by their state with the published revision. */
+/**
+ * Nodes, counted by their state with the published revision. No node waits for unfit, unreachable
+ * or silent nodes.
+ */
 export type NodesStatus = Readonly<{
   /** updated/desired, for people. */
   summary: string;
   /** Nodes that should have the pull secret. */
   desired: number;
-  /**
-   * Nodes whose agents reported that the published revision is in force, or confirmed its removal.
-   */
+  /** Nodes that have proved the published revision, or its removal. */
   updated: number;
   /** Nodes whose agent runs, whatever revision they have. */
   available: number;
-  /**
-   * Nodes that do not support the revision. Their agent leaves them untouched. No other node waits
-   * for them.
-   */
+  /** Nodes that do not support the revision, and are left untouched. */
   unfit: number;
-  /** Nodes without the revision whose kubelet does not answer. No other node waits for them. */
+  /** Nodes without the revision whose kubelet does not answer. */
   unreachable: number;
   /** Nodes whose agents reported that the revision failed. */
   failed: number;
-  /**
-   * Nodes that were asked to take the revision and did not answer within their usual time. No other
-   * node waits for them.
-   */
+  /** Nodes that were asked and did not answer within their usual time. */
   silent?: number;
-  /**
-   * Why the other nodes do not have the revision, each node counted once, by the first reason that
-   * applies.
-   */
+  /** Why the other nodes do not have the revision, each counted once. */
   waiting?: readonly WaitingNodes[];
 }>;
 

@@ -182,7 +182,7 @@ export const catalogue = {
   elsewhere: [
     "GPS261",
     "the mounted directory is not the kubelet's",
-    "nothing changes; if any node has our credentials, withdraw them; then set --kubelet-directory to the kubelet's --root-dir",
+    "nothing changes; withdraw if any node has our credentials, then set --kubelet-directory to the kubelet's --root-dir",
   ],
   noSystemd: [
     "GPS262",

@@ -42,9 +42,8 @@ export const explain = command(
       "The kubelet tries the Secrets first, then its config.json, then credential providers, until\n" +
       "one succeeds. A Secret that you are not allowed to get is listed as not read. For an IMAGE it\n" +
       "reads globalpullsecret/cluster, which does not list other entries in a node's own file. With\n" +
-      "IMAGE and --file, it needs no cluster. It also explains a bare file that the kubelet would\n" +
-      "drop, but refuses a Secret's manifest as check does. The kubelet tries entries with the same\n" +
-      "number in random order. A user name that may itself be a credential is not shown.",
+      "IMAGE and --file, it needs no cluster. The kubelet tries entries with the same number in\n" +
+      "random order. A user name that may itself be a credential is not shown.",
     flags: {
       IMAGE: {
         read: target,

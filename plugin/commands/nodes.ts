@@ -24,7 +24,7 @@ export const nodes = command(
   {
     group: "see",
     what: "show each node: its revision, its agent's result, and why it waits",
-    example: "-o json",
+    example: "",
     more:
       "Reads the NodePullSecrets and, if you have the right, the agents' pods in kube-system, the\n" +
       "GlobalPullSecret, and the labels of the Nodes. The role view is enough for all but the labels.\n" +

@@ -16,7 +16,7 @@ export const status = command(
   {
     group: "see",
     what: "show what is in force, which sources supplied it, and which nodes need help",
-    example: "--watch",
+    example: "",
     more: "Reads only globalpullsecret/cluster, which it prints with -o json or yaml.",
     flags: { ...watchFlags, ...clusterFlags },
     rules: [textOnly],

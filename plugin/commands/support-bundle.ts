@@ -10,7 +10,7 @@ export const supportBundle = command(
   {
     group: "see",
     what: "print the data to attach to a bug report; contains no credentials",
-    example: "-o yaml",
+    example: "",
     more:
       "Contains GlobalPullSecret, the controller's Deployment and the agents' DaemonSet, their pods\n" +
       "and Events, the nodes' versions, and the names, types and keys of the Secrets. Lists objects\n" +

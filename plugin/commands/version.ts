@@ -7,7 +7,7 @@ export const version = command(
   {
     group: "local",
     what: "show the versions of this plugin and of the Node.js that runs it",
-    example: "-o json",
+    example: "",
     flags: outputFlag,
   },
   async ({ output }, io) => {

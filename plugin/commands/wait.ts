@@ -29,8 +29,7 @@ export const wait = command(
       "source has credentials, and for each Secret of spec.sources that does not exist yet. To also\n" +
       "wait for an additional-pull-secret that does not exist yet, name it with --source. This needs\n" +
       "the right to get these Secrets by name, but does not request their content. Without the right\n" +
-      "it waits only for the object. On a terminal, one line shows the elapsed time and the time that\n" +
-      "the nodes may still need. The exit code is 1 if the edit will not be served.",
+      "it waits only for the object. The exit code is 1 if the edit will not be served.",
     flags: {
       timeout: {
         read: (value) => (/^0s?$/.test(value) ? 0 : duration(value)),

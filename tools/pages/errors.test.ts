@@ -43,7 +43,7 @@ test("gives every code an anchor, a title, an example, what happens next, and wh
       assert.equal(id, code.toLowerCase(), part);
       const own = paragraphsOf(paragraphs.join("\n\n"));
       assert.equal(own["Example"] !== undefined, /…/.test(heading) || isBare(code), part);
-      for (const text of Object.values({ ...usual, ...own }))
+      for (const text of Object.values({ ...usual, ...own }) as string[])
         assert.match(text, /^(?:`[^…]+`|\S[^]*[.…?])$/, part);
       assert.ok(own["Do"] ?? usual["Do"], part);
       anchors.push(`docs/reference/errors.md#${id}`);

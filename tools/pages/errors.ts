@@ -33,7 +33,7 @@ const seenInDocuments = "`kubectl pull-secret status`, and `kubectl pull-secret 
 export const sections: readonly Section[] = [
   {
     title: "Pull secrets",
-    lead: "Found by the controller (Events on `additional-pull-secret`) and by `kubectl pull-secret`. One bad entry would make the kubelet drop the whole file. Other sources stay in use. `kubectl pull-secret check` ends with exit code 1.",
+    lead: "Found by the controller (Events on `additional-pull-secret`) and by `kubectl pull-secret`. One bad entry would make the kubelet drop the whole file. Other sources stay in use.",
     seen: seenInDocuments,
     catalogue: only(documents, (code) => code < "GPS150"),
     usual: general.refused,
@@ -88,9 +88,6 @@ export const sections: readonly Section[] = [
 export function errorsPage(): string {
   const parts = [
     `# Every code\n\nAfter this page you know what a code means, what happens next without you, and what you can do. \`kubectl pull-secret help GPS218\` prints the same on a terminal. A title is the text of the message, such as \`GPS115 additional: auths["quay.io"].auth: not base64\`. \`…\` stands for a detail as in the example, which is never a credential. If you know no code, begin with [troubleshooting](../use/troubleshoot.md).`,
-    sections
-      .map(({ title }) => `[${title}](#${title.toLowerCase().replaceAll(" ", "-")})`)
-      .join(" · "),
     ...sections.flatMap(partsOf),
   ];
   return `${parts.join("\n\n")}\n`;

@@ -112,7 +112,11 @@ type Names = Readonly<Record<string, string>>;
 /** One table of the reasons of several conditions. */
 function byCondition(tables: readonly (readonly [condition: string, reasons: Names])[]): string {
   const rows = tables.flatMap(([condition, names]) =>
-    Object.entries(names).map(([reason, meaning]): Row => [condition, reason, meaning]),
+    Object.entries(names).map(([reason, meaning], at): Row => [
+      at ? "" : condition,
+      reason,
+      meaning,
+    ]),
   );
   return table(["condition", "reason", "meaning"], rows);
 }

@@ -16,7 +16,7 @@ import { table, type Row } from "./markdown.ts";
 /** docs/reference/globalpullsecret.md. */
 export const reference = (): string =>
   pageOf(ourCrd(), {
-    place: "short name `gps`, cluster-scoped, one only: `cluster`",
+    place: "short name `gps`, cluster-scoped",
     explain: "gps",
     status: "[Operate](../use/operate.md) explains the conditions.",
   });

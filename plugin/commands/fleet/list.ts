@@ -12,7 +12,7 @@ export const list = command(
   {
     group: "fleet",
     what: "show the joined clusters, whether the token is accepted, and whether they are healthy",
-    example: "-o json",
+    example: "",
     more:
       "Reads the ClusterProfiles that joins have created. The host's fleet controller writes their\n" +
       "conditions. GUARDED shows whether the policies that restrict the account are in place. With -o\n" +

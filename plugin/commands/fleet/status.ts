@@ -33,9 +33,8 @@ export const status = command(
   {
     group: "fleet",
     what: "show the FleetSecrets, and the progress of each of their clusters",
-    example: "--watch",
-    more:
-      "Reads only the FleetSecrets of a namespace, which it prints as a list with -o json or yaml.",
+    example: "",
+    more: "Reads only the FleetSecrets of a namespace, which it prints as a list with -o json or yaml.",
     flags,
     rules: [textOnly],
   },

@@ -88,10 +88,11 @@ export const byItself: Readonly<Record<string, string>> = {
 /** Code → what a person can also do. */
 export const alternatives: Readonly<Record<string, string>> = {
   GPS218: "Read `journalctl -u kubelet` first, and run `kubectl pull-secret retry` afterwards.",
-  GPS221: "An agent's flag needs [its annotation](../use/install.md#what-the-controllers-account-may-do).",
+  GPS221:
+    "An agent's flag needs [its annotation](../use/install.md#what-the-controllers-account-may-do).",
   GPS223: "Add entries that ours had replaced, if they are needed after a withdrawal.",
   GPS261:
-    "The message shows where the kubelet has its pods. [Withdraw](../use/configure.md#withdraw) first, because agents remove entries only below `--kubelet-directory`; the withdrawal waits for this node. Replace a link that the message names by a bind mount. If the node never had our credentials, leave it out with `--agent-node-selector`.",
+    "The message shows where the kubelet has its pods. Agents remove entries only below this directory, and [a withdrawal](../use/configure.md#withdraw) waits for this node. Replace a link that the message names by a bind mount. If the node never had our credentials, leave it out with `--agent-node-selector`.",
   GPS265:
     "Check the node's name in the token: `kubectl describe validatingadmissionpolicy global-pull-secret-nodes`.",
   GPS306:

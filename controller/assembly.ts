@@ -2,7 +2,8 @@
 import type { Logger } from "pino";
 import { announcer } from "#runtime/events.ts";
 import { statusWriter } from "#runtime/status.ts";
-import { onAdditional, type Notice } from "./status/events.ts";
+import { onAdditional } from "./status/events.ts";
+import type { Notice } from "./status/messages.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import type { ContestedObject } from "#kube/contested-client.ts";
 import type { ControllerMetrics } from "./status/metrics.ts";

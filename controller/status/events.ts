@@ -3,12 +3,9 @@
  * kube-system`).
  */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
-import type { NewsReason } from "#api/reasons.ts";
 import { additionalSecretName, namespace } from "#contract/names.ts";
-import { type About, type Notice as AnyNotice } from "#runtime/events.ts";
-import type { TroubleReason } from "./messages.ts";
-
-export type Notice = AnyNotice<NewsReason | TroubleReason>;
+import type { About } from "#runtime/events.ts";
+import type { Notice } from "./messages.ts";
 
 /** Sends an Event once. Returns at once and never fails. */
 export type Announce = (notice: Notice, secret: V1ObjectMeta | undefined) => void;

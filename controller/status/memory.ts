@@ -12,7 +12,6 @@ import { ApiError } from "#kube/client/api-error.ts";
 import { AdmissionError } from "#kube/apply/demands.ts";
 import { Contested, type ContestedObject } from "#kube/contested-client.ts";
 import { isConflict } from "#runtime/loop.ts";
-import type { Notice } from "./events.ts";
 import * as messages from "./messages.ts";
 import type { Trouble } from "./outcome.ts";
 
@@ -144,7 +143,7 @@ const silent: ReadonlySet<number> = new Set([0, 429, 503, 504]);
 export class RequestTroubles {
   #refusals = 0;
   #silences = 0;
-  #silence: Notice | undefined;
+  #silence: messages.Notice | undefined;
   /** The failed write that was counted last. */
   #counted: Error | undefined;
   #last: readonly Trouble[] = [];

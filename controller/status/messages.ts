@@ -4,7 +4,7 @@
  */
 import { formatProblem, type Problem } from "#pullsecret/problems/problems.ts";
 import { additionalSecretName } from "#contract/names.ts";
-import type { Notice } from "./events.ts";
+import type { Notice as AnyNotice } from "#runtime/events.ts";
 import { finding, listOf } from "#controller/sources/problems.ts";
 import type { Withdrawal } from "#controller/sources/input.ts";
 import type { ContestedObject } from "#kube/contested-client.ts";
@@ -13,7 +13,7 @@ import { longestMessage } from "#contract/help.ts";
 import { catalogue } from "#contract/node-codes.ts";
 import type { View } from "../rollout/facts.ts";
 import type { TroubledNode } from "./nodes.ts";
-import type { ConditionType, Reason } from "#api/reasons.ts";
+import type { ConditionType, NewsReason, Reason } from "#api/reasons.ts";
 
 /** `condition`: undefined for a trouble that does not affect the nodes. */
 type Row = Readonly<{
@@ -74,6 +74,9 @@ export const troubles = {
 
 export type TroubleKind = keyof typeof troubles;
 export type TroubleReason = (typeof troubles)[TroubleKind]["event"];
+
+/** An Event about a change, or about a trouble that lasts. */
+export type Notice = AnyNotice<NewsReason | TroubleReason>;
 
 /**
  * How many lines to show. Others are only counted, because an Event has at most 1,024 characters.

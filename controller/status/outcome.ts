@@ -13,9 +13,8 @@ import type { Policy } from "../policy/policy.ts";
 import type { SourcesVerdict } from "../sources/accept.ts";
 import { isExtra } from "../sources/verdict.ts";
 import type { Removal } from "../withdrawal/withdrawal.ts";
-import type { Notice } from "./events.ts";
 import * as messages from "./messages.ts";
-import type { TroubleKind } from "./messages.ts";
+import type { Notice, TroubleKind } from "./messages.ts";
 import { helplessNodes, isStuck, troubleOf } from "./nodes.ts";
 import type { Stage } from "./summary.ts";
 

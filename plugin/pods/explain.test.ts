@@ -139,7 +139,7 @@ const rows: readonly (readonly [when: string, facts: Facts, lines: readonly stri
     },
     [
       "imagePullSecrets of the pod: a (broken: no image is pulled)",
-      "  secret/a: document: not JSON; give one JSON object, without a byte order mark, comments, trailing commas or line breaks in strings",
+      "  secret/a: document: not JSON; give one JSON object, without a byte order mark, comments or trailing commas",
       error,
       "  fix: correct secret/a: until then no image of the pod is pulled",
     ],

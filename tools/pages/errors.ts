@@ -127,7 +127,7 @@ function entry(section: Section, [code, what, then]: Catalogue[string]): string 
   ].join("\n\n");
 }
 
-/** An agent's text: its own action, unless nothing changes, and a person's action, if there is one. */
+/** An agent's text: its own action, unless nothing changes, and a person's action, if any. */
 function actionsOf(then: string): readonly [next: string | undefined, todo: string] {
   const [own = "", ...person] = then.split("; ");
   const next = own === "nothing changes" ? undefined : sentence(own);

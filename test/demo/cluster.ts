@@ -2,9 +2,10 @@
 import { bundle } from "#tools/build/bundle.ts";
 import { removeCluster, startCluster, type Cluster } from "../cluster/cluster.ts";
 import { allStates, isLeftover } from "../cluster/host/state.ts";
+import { olderWorkAhead, releases } from "../cluster/kit/kubernetes.ts";
 import { workAhead } from "../cluster/kit/parts.ts";
 import { useKubernetes } from "../cluster/setup.ts";
-import { Narrator } from "./narrator.ts";
+import { Narrator, Refused } from "./narrator.ts";
 import { showOffline } from "./offline.ts";
 import { showRotation } from "./rotation.ts";
 import { scripts } from "./script.ts";
@@ -14,7 +15,7 @@ const clusterName = "demo";
 
 type Flags = Readonly<{ keep?: boolean; down?: boolean; kubernetes?: string }>;
 
-/** Throws ClaimFailed at the first claim that does not hold. */
+/** Throws ClaimFailed at the first claim that does not hold, or Refused before it begins. */
 export async function showCluster({
   keep = false,
   down = false,
@@ -25,10 +26,16 @@ export async function showCluster({
     return say(isRemoved ? "the demo's cluster is removed" : "there is no demo cluster");
   }
   if (allStates().some((state) => state.name === clusterName && !isLeftover(state)))
-    throw new Error("the demo's cluster runs; remove it: npm run demo -- --cluster --down");
+    throw new Refused("the demo's cluster runs; remove it: npm run demo -- --cluster --down");
   const narrator = new Narrator(process.stdout, scripts.cluster);
-  if (kubernetes !== undefined) useKubernetes(kubernetes);
-  say(await estimate());
+  if (kubernetes !== undefined) {
+    if (!Object.hasOwn(releases, kubernetes))
+      throw new Refused(
+        `Kubernetes ${kubernetes}: choose one of ${Object.keys(releases).join(", ")}`,
+      );
+    useKubernetes(kubernetes);
+  }
+  say(await estimate(kubernetes));
   showOffline(narrator);
   let cluster: Cluster | undefined;
   try {
@@ -54,11 +61,11 @@ const usual = { bundling: 2, demo: 3, compiling: 6 };
  * Bundles the programs, and computes from the time how long the demo takes on this machine. The
  * bundler is a Go program that uses all cores, as the compiler does.
  */
-async function estimate(): Promise<string> {
+async function estimate(kubernetes?: string): Promise<string> {
   const begun = performance.now();
   await bundle();
   const slowness = (performance.now() - begun) / 1000 / usual.bundling;
-  const ahead = workAhead();
+  const ahead = workAhead() + (kubernetes === undefined ? 0 : olderWorkAhead(kubernetes));
   // The demo itself mostly waits for kubelets.
   const minutes = usual.demo * Math.max(1, slowness / 2) + ahead * usual.compiling * slowness;
   const why = ahead === 0 ? "" : ", because Kubernetes is compiled first, once";

@@ -7,7 +7,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { freshBundle } from "#tools/build/bundle.ts";
 import { runFleet } from "./fleet.ts";
-import { Narrator, ClaimFailed } from "./narrator.ts";
+import { Narrator, ClaimFailed, Refused } from "./narrator.ts";
 import { showOffline } from "./offline.ts";
 import { scripts, transcript } from "./script.ts";
 import { ScriptedCluster } from "./scripted.ts";
@@ -65,7 +65,12 @@ try {
   else await showScripted();
   if (asked.down !== true) process.stdout.write("\nEvery claim was checked and holds.\n");
 } catch (error) {
-  const what = error instanceof ClaimFailed ? `a claim does not hold: ${error.message}` : error;
+  const what =
+    error instanceof ClaimFailed
+      ? `a claim does not hold: ${error.message}`
+      : error instanceof Refused
+        ? error.message
+        : error;
   const text = what instanceof Error ? (what.stack ?? what.message) : String(what);
   process.stderr.write(`\n${text}\n`);
   process.exitCode = 1;

@@ -9,6 +9,9 @@ import { lines, type KeyOf } from "./script.ts";
 /** Thrown when a claim does not hold. Its message is the claim and the actual state. */
 export class ClaimFailed extends Error {}
 
+/** Thrown when the demo cannot begin. Its message tells the user what to do. */
+export class Refused extends Error {}
+
 type Key = keyof typeof lines;
 
 export class Narrator {

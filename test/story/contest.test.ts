@@ -71,7 +71,7 @@ test("after the 20th revert of an object, names the operator that reverts it, an
     });
     return isNamed;
   };
-  await until("an Event names it", isReported, { timeout: 60_000 });
+  await until("an Event names it", isReported);
   await until("the status names it", () => {
     const object = api.object<GlobalPullSecret>(globalPullSecretPath);
     const stalled = conditionOf(object?.status, "Stalled");

@@ -2,7 +2,7 @@
  * The programs of older versions of Kubernetes, for `KUBERNETES=1.33 npm run test:cluster` and
  * `npm run demo -- --kubernetes 1.33`. test/go.mod pins the newest version.
  */
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { cacheRoot, keyOf, once } from "../cache.ts";
 import { progress, run } from "../run.ts";
@@ -52,15 +52,28 @@ async function makeModule(folder: string, release: string): Promise<void> {
   await run(["go", "list", "-mod=mod", "-deps", ...programs.map(packageOf)], go);
 }
 
+/** The folder of a release's programs. */
+function folderOf(release: string): string {
+  const flags = buildFlags(versionFlags(release));
+  const key = keyOf(goModFor.toString(), ...flags, process.arch);
+  return join(cacheRoot, "kubernetes", `${release}-${key}`);
+}
+
+/** The part of the programs of this minor version that must be compiled: from 0 to 1. */
+export function olderWorkAhead(minor: string): number {
+  const release = releases[minor] ?? "";
+  if (release === releaseIn(goMod)) return 0;
+  const missing = programs.filter((name) => !existsSync(join(folderOf(release), name)));
+  return missing.length / programs.length;
+}
+
 /** Compiles a program of this release once. Returns the program's path. */
 export async function programOf(release: string, name: string): Promise<string> {
-  const flags = versionFlags(release);
-  const key = keyOf(goModFor.toString(), ...buildFlags(flags), process.arch);
-  const folder = join(cacheRoot, "kubernetes", `${release}-${key}`);
+  const folder = folderOf(release);
   return await once(join(folder, name), async (draft) => {
     progress(`compiling ${name} ${release}, once`);
     const module = await once(join(folder, "module"), (made) => makeModule(made, release));
-    await goBuild(module, draft, packageOf(name), flags);
+    await goBuild(module, draft, packageOf(name), versionFlags(release));
   });
 }
 

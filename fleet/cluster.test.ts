@@ -9,7 +9,7 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { direct } from "./transport/direct.ts";
 import { resourceSet } from "./transport/resource-set.ts";
 import { FleetCluster } from "./cluster.ts";
-import { contentOf } from "./rules/content.ts";
+import { contentOf, marked } from "./rules/content.ts";
 
 const content = contentOf("Opaque", { a: "eA==" });
 const owner = "id/kube-system/pull-secret";
@@ -192,11 +192,17 @@ test("retries a refused deletion after 5 to 30 seconds even if the system clock 
 
 test("does not delete again a Secret that a finalizer holds", async () => {
   const deletionTimestamp = "2026-01-01T00:00:00Z" as unknown as Date;
-  const metadata = { ...ours.metadata, deletionTimestamp };
+  const metadata = { ...ours.metadata, ...marked(owner), deletionTimestamp };
   using guest = await guestWith(rolloutState, [{ ...ours, metadata }]);
   assert.equal(guest.fleetCluster.withdraw(owner), false);
   await guest.untilIdle();
   assert.equal(guest.deletions(), 0);
+  for (const wanted of [undefined, content]) {
+    const there = guest.fleetCluster.compare(wanted, owner);
+    assert.match("why" in there ? (there.why ?? "") : there.is, /^GPS462/);
+  }
+  const rotated = contentOf("Opaque", { a: "eQ==" });
+  assert.equal(guest.fleetCluster.compare(rotated, owner).is, "other", "it can still be updated");
 });
 
 test("removes a Secret that was created again with its mark, until none is left", async () => {

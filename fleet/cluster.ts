@@ -105,12 +105,13 @@ export class FleetCluster {
     const placedObjects = objects.slice(0, transport.placed.length);
     if (placedObjects.some((object) => object !== undefined && !this.#isOurs(object, owner)))
       return { is: "foreign", why: sentence("foreign") };
-    const isThere = transport.placed.every(
-      ({ desired }, at) =>
-        content !== undefined &&
-        copyStep(placedObjects[at], desired(content, owner), true) === "nothing",
+    const steps = transport.placed.map(
+      ({ desired }, at) => content && copyStep(placedObjects[at], desired(content, owner), true),
     );
-    if (!isThere) {
+    const isHeld = (object: LiveCopy | undefined, at: number) =>
+      object?.metadata?.deletionTimestamp !== undefined && steps[at] !== "update";
+    if (placedObjects.some(isHeld)) return { is: "foreign", why: sentence("deleting") };
+    if (steps.some((step) => step !== "nothing")) {
       const lost = this.#contest.lostUntil(content?.digest, performance.now()) !== undefined;
       if (lost) return { is: "away", why: sentence("contested") };
       return { is: "other", present: placedObjects.every((object) => object !== undefined) };

@@ -10,6 +10,7 @@ import {
   rolloutStateOf,
   type ClusterFacts,
   type Judgement,
+  type Removal,
 } from "./rules/cluster-state.ts";
 import type { Judged } from "./rules/content.ts";
 import { codeOf } from "./rules/problems.ts";
@@ -116,14 +117,14 @@ export class FleetClusters {
     });
   }
 
-  /** The state of a cluster from which we are removing this owner's Secret. */
-  leaving(name: string, owner: string, now: number): ReturnType<typeof removalStateOf> {
+  /** Why this owner's Secret is still in a cluster from which we are removing it. */
+  leaving(name: string, { owner, now }: Run, successor?: string): Removal {
     const cluster = this.#all.get(name);
     return removalStateOf({
       observed: cluster?.compare(undefined, owner) ?? { is: "unknown" },
       busy: cluster?.busy === true,
       refusal: refusalAt(cluster, undefined, now),
-      now,
+      successor,
     });
   }
 

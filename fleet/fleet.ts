@@ -13,8 +13,7 @@ import { fleetManager } from "./connection.ts";
 import { FleetClusters, type Run } from "./clusters.ts";
 import { isDeleted } from "./inventory/cluster-api.ts";
 import { releasedFrom, selectedBy, type Selection } from "./inventory/inventory.ts";
-import { nextChanges, nextRemovals } from "./rules/order.ts";
-import { isGivenUp } from "./rules/cluster-state.ts";
+import { nextChanges } from "./rules/order.ts";
 import { sourceContent, ownerOf, type Judged } from "./rules/content.ts";
 import { codeOf, sentence } from "./rules/problems.ts";
 import type { SourceReading } from "./source.ts";
@@ -133,14 +132,14 @@ export class Fleet {
       const other = others.get(mark);
       return other === undefined ? object.spec.conflicts === "Adopt" : isLeaving(other, name);
     };
-    const isTaken = (name: string) => all.some((other) => isSuccessor(other, object, name));
+    const successorAt = (name: string) => all.find((other) => isSuccessor(other, object, name));
     const run: Run = { object, source, owner, now };
     const going = members.leaving.map(({ name }) => name);
     const names = [...members.served, ...going];
     this.#clusters.keep(members.served, going, object.spec, mayAdopt);
     const deletedClusters = await this.#deleted(run, members);
     const leaving = members.leaving.filter(({ name }) => !deletedClusters.has(name));
-    const { remaining, givenUp } = this.#withdraw(run, { ...members, leaving }, isTaken);
+    const { remaining, givenUp } = this.#withdraw(run, { ...members, leaving }, successorAt);
     // We wait until the Events are written, because the status that names these clusters is deleted
     // with the object.
     await Promise.all(givenUp.map((cluster) => this.#reportGivenUp(object, cluster)));
@@ -273,55 +272,48 @@ export class Fleet {
 
   /**
    * Removes the Secret from leaving clusters whose grace period has ended. Returns the clusters
-   * that might still have the Secret, and the clusters that we give up. `isTaken`: another
-   * FleetSecret takes the Secret over.
+   * that might still have the Secret, and the clusters that we give up. All clusters lose it at
+   * once, because the end of a DELETE says nothing about the nodes. `successorAt`: the FleetSecret
+   * that takes the Secret over.
    */
   #withdraw(
-    { object, owner, now }: Run,
+    run: Run,
     { served, leaving }: Members,
-    isTaken: (name: string) => boolean,
+    successorAt: (name: string) => FleetSecret | undefined,
   ): Withdrawal {
-    const { spec } = object;
+    const { object, owner } = run;
     if (isPaused(object)) return { remaining: leaving, givenUp: [] };
-    const due = new Map(
-      leaving
-        .filter((cluster) => cluster.due)
-        .map(({ name }) => [name, this.#clusters.leaving(name, owner, now)]),
-    );
-    const change = nextRemovals(
-      [...due].map(([name, { rolloutState, isDue }]) => ({ name, rolloutState, isDue })),
-      spec.rollout?.maxUnavailable ?? "10%",
-      served.length,
-    );
-    const orphan = spec.removalPolicy === "Orphan";
+    const orphan = object.spec.removalPolicy === "Orphan";
     const needed = new Set(served.flatMap((name) => this.#clusters.get(name)?.uids(owner) ?? []));
     const remaining: Left[] = [];
     const abandoned: GivenUp[] = [];
     for (const member of leaving) {
-      const { name } = member;
-      const judged = due.get(name);
-      const { rolloutState, reason } = judged ?? {};
-      const givenUp = member.overdue && judged !== undefined && isGivenUp(judged);
-      // We also call `withdraw` during the pause after a refusal. `withdraw` then writes nothing,
-      // but returns whether the Secret is gone.
-      const isNext = rolloutState === "refused" || change.includes(name);
+      const { name, due, overdue } = member;
+      if (!due) {
+        remaining.push(member);
+        continue;
+      }
       const cluster = this.#clusters.get(name);
+      const successor = successorAt(name);
       // A served cluster with the same object is the same cluster under another name.
       const isNeeded = cluster?.uids(owner).some((uid) => needed.has(uid)) === true;
-      const isKept = !isNext || isTaken(name);
-      const gone = rolloutState && (orphan || isNeeded || cluster?.withdraw(owner, isKept));
-      if (gone) continue;
-      if (givenUp) abandoned.push({ name, ...(reason === undefined ? {} : { reason }) });
+      if (orphan || isNeeded || cluster?.withdraw(owner, successor !== undefined)) continue;
+      const { reason, isStuck } = this.#clusters.leaving(
+        name,
+        run,
+        successor && pathOf(successor.metadata),
+      );
+      if (overdue && isStuck) abandoned.push({ name, ...(reason === undefined ? {} : { reason }) });
       else remaining.push({ ...member, reason });
     }
     return { remaining, givenUp: abandoned };
   }
 
   /** Leaving clusters that Cluster API has deleted. Nothing is left there, and nothing is lost. */
-  async #deleted({ owner, now }: Run, { leaving }: Members): Promise<ReadonlySet<string>> {
+  async #deleted(run: Run, { leaving }: Members): Promise<ReadonlySet<string>> {
     const names = new Set<string>();
     for (const { name, due } of leaving) {
-      const reason = due ? this.#clusters.leaving(name, owner, now).reason : undefined;
+      const reason = due ? this.#clusters.leaving(name, run).reason : undefined;
       const hasNoKubeconfig = reason?.startsWith(codeOf("noKubeconfig")) === true;
       if (hasNoKubeconfig && (await isDeleted(this.#place.home, name))) names.add(name);
     }

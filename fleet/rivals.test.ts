@@ -41,14 +41,14 @@ async function rivals(t: TestContext, spec: Partial<FleetSecretSpec> = {}) {
     for (const fleet of fleets.values()) fleet.close();
   });
   const of = (name: Name) => api.object<FleetSecret>(`${here}/${name}`);
-  await home.create("/api/v1/namespaces", { metadata: { name: "x" } });
+  for (const name of ["x", "y"]) await home.create("/api/v1/namespaces", { metadata: { name } });
   const source = () => ({
     secret: { metadata: { resourceVersion: "1" }, type: "Opaque", data: {} },
   });
-  const label = async (name: Name, value: string | null) =>
+  const label = async (name: Name, value: string | null, namespace = "x") =>
     void (await home.apply(
-      "/api/v1/namespaces/x",
-      { metadata: { name: "x", labels: value === null ? {} : { [`by-${name}`]: value } } },
+      `/api/v1/namespaces/${namespace}`,
+      { metadata: { name: namespace, labels: value === null ? {} : { [`by-${name}`]: value } } },
       { manager: name, force: true },
     ));
   for (const name of ["first", "second"] as const)
@@ -66,7 +66,7 @@ async function rivals(t: TestContext, spec: Partial<FleetSecretSpec> = {}) {
       },
     });
   return {
-    select: async (name: Name) => await label(name, "yes"),
+    select: async (name: Name, namespace?: string) => await label(name, "yes", namespace),
     deselect: async (name: Name) => await label(name, null),
     remove: async (name: Name) =>
       await home.remove(`${here}/${name}`, of(name)?.metadata.uid ?? ""),
@@ -76,6 +76,15 @@ async function rivals(t: TestContext, spec: Partial<FleetSecretSpec> = {}) {
         { metadata: { name }, spec: { managementState } },
         { manager: "steering", force: true },
       )),
+    /** Puts a finalizer on the Secret. */
+    async hold() {
+      const [path = ""] = copies;
+      const metadata = { name: "crs-target", finalizers: ["guest.example/hold"] };
+      await home.apply(path, { metadata }, { manager: "guest", force: true });
+    },
+    /** Whether the Secret is in this namespace. */
+    isIn: (namespace: string) =>
+      api.object<KubernetesObject>(`${secretsIn(namespace)}/crs-target`) !== undefined,
     /** Lets this many seconds pass. Every five seconds, each object runs once, and then `check`. */
     async pass(seconds: number, check = () => {}) {
       for (let passed = 0; passed < seconds; passed += 5) {
@@ -138,8 +147,42 @@ test("leaves the Secret in place until its paused successor takes it over", asyn
   await scenario.steer("second", "Paused");
   await scenario.remove("first");
   await scenario.pass(90);
-  assert.deepEqual([scenario.owner(), scenario.state("first")], ["first", "Leaving"]);
+  assert.deepEqual([scenario.owner(), scenario.state("first")], ["first", "Leaving GPS468"]);
   await scenario.steer("second", "Managed");
   await scenario.pass(60);
   assert.deepEqual([scenario.owner(), scenario.state("first")], ["second", undefined]);
 });
+
+/** What keeps a Secret in a cluster from which it should be removed. */
+const obstacles: readonly (readonly [
+  what: string,
+  code: string,
+  obstruct: (scenario: Rivals) => Promise<void>,
+])[] = [
+  ["a finalizer holds the Secret", "GPS462", async ({ hold }) => await hold()],
+  [
+    "the successor does not take the Secret over",
+    "GPS468",
+    async ({ select, pass, steer }) => {
+      await select("second");
+      await pass(60);
+      await steer("second", "Paused");
+    },
+  ],
+];
+for (const [what, code, obstruct] of obstacles)
+  test(`if ${what} in one cluster, removes the others' at once, reports ${code}, and gives that cluster up at the deadline`, async (t) => {
+    const scenario = await rivals(t, { rollout: { maxUnavailable: 1 } });
+    await scenario.select("first");
+    await scenario.select("first", "y");
+    await scenario.pass(60);
+    await obstruct(scenario);
+    await scenario.remove("first");
+    await scenario.pass(60);
+    assert.deepEqual(
+      [scenario.state("first"), scenario.isIn("x"), scenario.isIn("y")],
+      [`Leaving ${code}`, true, false],
+    );
+    await scenario.pass(3600);
+    assert.deepEqual([scenario.state("first"), scenario.isIn("x")], [undefined, true]);
+  });

@@ -14,8 +14,8 @@ const placeMilliseconds = 120_000;
 
 export type ClusterFacts = Readonly<{
   /**
-   * What the cluster contains. In order: not known yet, unreachable, another owner's object, other
-   * content or no content, this content.
+   * What the cluster contains. In order: not known yet, unreachable, an object that we must not
+   * touch, other content or no content, this content.
    */
   observed:
     | Readonly<{ is: "unknown" }>
@@ -83,32 +83,33 @@ export function rolloutStateOf(facts: ClusterFacts): Judgement {
   return { ...placed(facts), isDue: true, state: "Progressing" };
 }
 
+/** Why the Secret is still in a cluster that is leaving. */
+export type Removal = Readonly<{
+  reason?: string | undefined;
+  /**
+   * Whether to give the cluster up at its deadline. False during a try, and until the cluster has
+   * answered this process, or failed to.
+   */
+  isStuck: boolean;
+}>;
+
 /**
- * The state of a cluster from which the Secret is being removed. After a refusal, the cluster takes
- * no place until the next try. During that try, status still shows the reason of the refusal.
+ * The state of a removal after its last try. During a try, status still shows the reason of the
+ * last refusal. `successor`: the FleetSecret that takes the Secret over.
  */
 export function removalStateOf({
   observed,
   busy,
   refusal,
-  now,
-}: Pick<ClusterFacts, "observed" | "busy" | "refusal" | "now">): Omit<Judgement, "state"> {
-  if (observed.is === "unknown") return { rolloutState: "unreachable" };
-  if (observed.is === "away") return { rolloutState: "unreachable", reason: observed.why };
-  const reason = refusal === undefined ? {} : { reason: refusal.why };
-  if (busy) return { rolloutState: "working", ...reason };
-  if (refusal === undefined) return { rolloutState: "waiting" };
-  return { rolloutState: "refused", isDue: refusal.next <= now, ...reason };
+  successor,
+}: Pick<ClusterFacts, "observed" | "busy" | "refusal"> &
+  Readonly<{ successor?: string | undefined }>): Removal {
+  if (observed.is === "unknown") return { isStuck: false };
+  if (observed.is === "away" || observed.is === "foreign")
+    return { reason: observed.why, isStuck: true };
+  if (successor !== undefined) return { reason: sentence("taken", successor), isStuck: true };
+  return { reason: refusal?.why, isStuck: refusal !== undefined && !busy };
 }
-
-/**
- * Whether to give up a leaving cluster at its deadline. We give up only clusters that refuse, or
- * that did not answer this process. We never give up a cluster that answers and waits for its turn,
- * or that this process has not contacted yet.
- */
-export const isGivenUp = ({ rolloutState, isDue, reason }: Omit<Judgement, "state">): boolean =>
-  (rolloutState === "refused" && isDue !== true) ||
-  (rolloutState === "unreachable" && reason !== undefined);
 
 function withContent(facts: ClusterFacts, proof: string, why: string | undefined): Judgement {
   const reason = why === undefined ? {} : { reason: why };

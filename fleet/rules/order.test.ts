@@ -1,13 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import {
-  nextChanges,
-  nextRemovals,
-  type RankedCluster,
-  type RolloutPace,
-  type RolloutState,
-} from "./order.ts";
+import { nextChanges, type RankedCluster, type RolloutPace, type RolloutState } from "./order.ts";
 
 const letters: Readonly<Record<string, RolloutState>> = {
   d: "done",
@@ -101,14 +95,6 @@ test("begins with the clusters that proved the last content", () => {
   const { change } = nextChanges(all, { maxUnavailable: 9, maxFailures: 0 });
   assert.deepEqual(change, ["c", "a", "b"]);
 });
-
-for (const [what, text, change] of [
-  ["takes as many as maxUnavailable allows", "wwww", "01"],
-  ["counts a place for each that works", "bwww", "1"],
-  ["tries a refusal again", "Fu", "0"],
-] as const)
-  test(`removals: ${text}: ${what}`, () =>
-    assert.equal(nextRemovals(clusters(text), "50%", 0).join(""), change));
 
 const fleets = fc
   .array(fc.constantFrom(..."dwbsfuDSFck"), { maxLength: 60 })

@@ -77,20 +77,6 @@ export function nextChanges(
   return { change: namesOf([...due, ...candidates.toSorted(byProof).slice(0, free)]), halted };
 }
 
-/** The clusters from which to remove the Secret now. */
-export function nextRemovals(
-  clusters: readonly RankedCluster[],
-  maxUnavailable: number | string,
-  served: number,
-): readonly string[] {
-  const { working, unreachable } = countsOf(clusters);
-  const candidates = clusters.filter(
-    ({ rolloutState, isDue }) => rolloutState === "waiting" || isDue === true,
-  );
-  const places = limitOf(maxUnavailable, clusters.length - unreachable + served);
-  return namesOf(candidates.slice(0, Math.max(0, Math.max(1, places) - working)));
-}
-
 const namesOf = (clusters: readonly RankedCluster[]) => clusters.map(({ name }) => name);
 
 function countsOf(clusters: readonly RankedCluster[]): Readonly<Record<RolloutState, number>> {

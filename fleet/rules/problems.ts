@@ -119,6 +119,16 @@ export const catalogue = {
     "the Secret does not stay there: after five writes, the API server still showed another Secret or none",
     "find out who changes the Secret there",
   ],
+  deleting: [
+    "GPS462",
+    "the object is being deleted, but a finalizer holds it",
+    "remove the finalizer, or ask who set it; no other cluster waits for it",
+  ],
+  taken: [
+    "GPS468",
+    "the FleetSecret {} takes the Secret over",
+    "no action needed while that one is rolling out; otherwise see its status",
+  ],
   everyNamespace: [
     "GPS457",
     "namespaceSelector is {}, so every namespace is selected",

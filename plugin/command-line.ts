@@ -43,7 +43,7 @@ async function run(argv: readonly string[], io: Io): Promise<number> {
     io.out(rest.map(explained).join("\n"));
     return 0;
   }
-  if (name === "help" && rest.length > 0) return run([...rest, "--help"], io);
+  if (name === "help") return run([...rest, "--help"], io);
   if (name === "" && rest.includes("--version"))
     return run(["version", ...rest.filter((word) => word !== "--version")], io);
   const [second] = rest;
@@ -52,9 +52,9 @@ async function run(argv: readonly string[], io: Io): Promise<number> {
     const choices = its.map((word) => `${name} ${word}`).join(", ");
     throw new Misuse(`${quote(`${name} ${second}`)}: is not a command; give ${choices}; ${lists}`);
   }
-  const usage = usageOf(commands, name === "help" ? "" : name);
+  const usage = usageOf(commands, name);
   if (usage === undefined) throw new Misuse(noCommand(name));
-  if (name !== "help" && !asksForHelp(rest)) {
+  if (!asksForHelp(rest)) {
     if (name !== "") throw new Misuse(noCommand(name));
     throw new Misuse(
       rest.length > 0 ? `only flags are given; name a command; ${lists}` : usage.trimEnd(),

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { temporary } from "#test/temporary.ts";
-import { contextsOf, reach } from "./reach.ts";
+import { contextsOf, namespaceOf, place, reach } from "./reach.ts";
 
 /** Calls `then` with these environment variables, and then restores the old values. */
 function having(variables: Readonly<Record<string, string>>, then: () => void): void {
@@ -52,4 +52,39 @@ test("refuses an http:// API server, except if insecure-skip-tls-verify is set",
     message: /^context "proxy": its server begins with http:\/\/, such as that of kubectl proxy; /,
   });
   assert.doesNotThrow(reaching({ server, "insecure-skip-tls-verify": true }));
+});
+
+test("reads the namespace and the address of each context", (t) => {
+  const folder = temporary(t);
+  const [kubeconfig, authority] = [join(folder, "config"), join(folder, "ca")];
+  writeFileSync(authority, "authority");
+  const server = "https://a.example";
+  const data = "ZGF0YQ==";
+  const clusters = [
+    { server, "certificate-authority-data": data, "tls-server-name": "kubernetes" },
+    { server, "certificate-authority": authority },
+    { server },
+    { server, "certificate-authority": `${authority}x` },
+  ].map((cluster, at) => ({ name: `c${at}`, cluster }));
+  const contexts = clusters.map(({ name }, at) => {
+    return { name, context: { cluster: name, user: "u", ...(at === 0 && { namespace: "team" }) } };
+  });
+  const users = [{ name: "u", user: {} }];
+  const config = { "current-context": "c1", clusters, contexts, users };
+  writeFileSync(kubeconfig, JSON.stringify(config));
+  const how = (context?: string) => ({ kubeconfig, context });
+  assert.deepEqual(contextsOf(kubeconfig), ["c0", "c1", "c2", "c3"]);
+  assert.deepEqual([namespaceOf(how("c0")), namespaceOf(how())], ["team", "default"]);
+  assert.deepEqual(place(how("c0")), clusters[0]?.cluster);
+  const read = { server, "certificate-authority-data": btoa("authority") };
+  assert.deepEqual([place(how()), place(how("c2"))], [read, { server }]);
+  assert.throws(() => place(how("c3")), {
+    name: "Misuse",
+    message: /cax: cannot be used \(ENOENT/,
+  });
+  assert.throws(() => place(how("c4")), {
+    name: "Misuse",
+    message: /config: cannot be used \(the /,
+  });
+  assert.equal(reach({ ...how(), token: "t" }).identity, server);
 });

@@ -141,12 +141,14 @@ test("refuses a folder of another Secret or another scope", async () => {
 
 test("never replaces a file that it did not write", async () => {
   await seal("--cert west=west.pem");
+  const refused = [1, "sealed/east.yaml: is not a sealed file; give another directory\n"];
+  mkdirSync(join(sealed, "east.yaml"));
+  const { code, err } = await runHere(`seal -f ${good} -o sealed ${both}`.split(" "));
+  assert.deepEqual([code, err], refused);
+  rmSync(join(sealed, "east.yaml"), { recursive: true });
   writeFileSync(join(sealed, "east.yaml"), "kind: ConfigMap\n");
-  const { code, err } = await seal(both);
-  assert.deepEqual(
-    [code, err],
-    [1, "sealed/east.yaml: is not a sealed file; give another directory\n"],
-  );
+  const second = await seal(both);
+  assert.deepEqual([second.code, second.err], refused);
   assert.equal(readFileSync(join(sealed, "east.yaml"), "utf8"), "kind: ConfigMap\n");
   assert.deepEqual(Object.keys(index().clusters), ["west"]);
 });
@@ -374,6 +376,9 @@ test("M8: checks a pull secret's manifest by the rules for its document", async 
 const unsealable: readonly (readonly [what: string, manifest: object, wanted: RegExp])[] = [
   ["without a namespace", { metadata: { name: "a" } }, /^metadata: name and namespace are needed/],
   ["of another kind", { kind: "ConfigMap" }, /^the manifest is not a Secret/],
+  ["of another version", { apiVersion: "v2" }, /^the manifest is not a Secret/],
+  ["beside another one", { items: [{ kind: "Secret" }, {}] }, /^the file has several documents/],
+  ["whose type is a number", { type: 1 }, /^type: is not text/],
   ["with a value that is not base64", { data: { a: password } }, /^data\["a"\]: is not base64/],
   ["with a number", { stringData: { a: 1 } }, /^stringData\["a"\]: is not text/],
   ["with an invalid key", { stringData: { "a/b": "1" } }, /^"a\/b": is not a valid key/],

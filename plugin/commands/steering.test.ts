@@ -113,6 +113,24 @@ test("reads the object again after a conflict", async () => {
   assert.equal(declared(cluster).metadata.resourceVersion, "901");
 });
 
+test("repeats a write only after a conflict, and at most five times", async () => {
+  for (const [status, writes] of [
+    [409, 5],
+    [500, 1],
+    [404, 1],
+  ] as const) {
+    const cluster = clusterWith(object({}));
+    let count = 0;
+    cluster.before = ({ verb, path }) => {
+      count += 1;
+      throw refusal(status, verb, path);
+    };
+    const { code, err } = await call(["pause"], { cluster });
+    assert.deepEqual([code, count], [1, writes]);
+    assert.match(err, status === 404 ? /^globalpullsecrets: not served by/ : /^apply .*Refused; /);
+  }
+});
+
 test("`withdraw` asks on a terminal, and requires --yes without one", async () => {
   const cluster = clusterWith(object({}));
   const alone = await call(["withdraw"], { cluster });

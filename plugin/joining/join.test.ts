@@ -45,6 +45,8 @@ function memory(id: string) {
 const refuses = async (): Promise<never> => await Promise.reject(denial);
 const guarded = { get: async () => {}, create: refuses, apply: refuses } as unknown as Cluster;
 
+const place = { server: "https://east.example", "certificate-authority-data": authority };
+
 /**
  * Creates a host and a cluster, and a function that joins the cluster with rights for the given
  * Secrets.
@@ -52,7 +54,6 @@ const guarded = { get: async () => {}, create: refuses, apply: refuses } as unkn
 function clusters(east = memory("east"), hostId = "host") {
   const host = memory(hostId);
   host.objects.set("/api/v1/namespaces/global-pull-secret-clusters", {});
-  const place = { server: "https://east.example", "certificate-authority-data": authority };
   const joinWith = async (...named: readonly string[]) => {
     const targets = named
       .filter((word) => word !== "adopt")
@@ -87,6 +88,54 @@ test("grants rights for the default Secrets if a first join names none", async (
   const { joinWith, granted } = clusters();
   await joinWith();
   assert.deepEqual(granted(), ["kube-system/pull-secret", "kube-system/fleet-pull-secret"]);
+});
+
+test("writes the cluster, its token and its address into the host", async () => {
+  const { host, joinWith } = clusters();
+  const written: Record<string, unknown>[] = [];
+  const apply = host.cluster.apply.bind(host.cluster);
+  host.cluster.apply = async <T>(
+    path: string,
+    body: object,
+    options: Parameters<typeof apply>[2],
+  ) => {
+    written.push({ ...body });
+    return await apply<T>(path, body, options);
+  };
+  await joinWith();
+  const name = { name: "east", namespace: "global-pull-secret-clusters" };
+  const type = { apiVersion: "multicluster.x-k8s.io/v1alpha1", kind: "ClusterProfile" };
+  const annotations = {
+    "globalpullsecret.io/cluster-id": "east",
+    "globalpullsecret.io/context": "east",
+  };
+  const labels = { "x-k8s.io/cluster-manager": "globalpullsecret.io" };
+  const profile = {
+    ...type,
+    metadata: { ...name, labels, annotations },
+    spec: { clusterManager: { name: "globalpullsecret.io" }, displayName: "east" },
+  };
+  const [begun, token, access, ended] = written;
+  assert.deepEqual(begun, profile);
+  assert.partialDeepStrictEqual(token, {
+    kind: "Secret",
+    metadata: {
+      name: "east",
+      ownerReferences: [{ ...type, name: "east", uid: "u", blockOwnerDeletion: false }],
+    },
+    data: { token: btoa("t") },
+  });
+  const extensions = [
+    { name: "client.authentication.k8s.io/exec", extension: { clusterName: "east" } },
+  ];
+  assert.deepEqual(access, {
+    ...type,
+    metadata: { ...name, uid: "u" },
+    status: { accessProviders: [{ name: "secretreader", cluster: { ...place, extensions } }] },
+  });
+  const issued = /"globalpullsecret\.io\/token-issued":"([^"]+)"/.exec(JSON.stringify(token))?.[1];
+  const atEnd = { ...annotations, "globalpullsecret.io/token-issued": issued };
+  assert.deepEqual(ended, { ...profile, metadata: { ...name, labels, annotations: atEnd } });
 });
 
 test("keeps all rights if a repeated join names no Secret", async () => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { KubernetesObject } from "@kubernetes/client-node";
 import { rightsOf } from "./rights.ts";
 
 type Rule = { resources: string[]; resourceNames?: string[]; verbs: string[] };
@@ -39,4 +40,24 @@ test("allows the account to renew only its own token", () => {
 test("marks every created object with the host that joined the cluster", () => {
   for (const { body } of rightsOf([], "id/east"))
     assert.ok(JSON.stringify(body).includes('"globalpullsecret.io/joined-by":"id/east"'));
+});
+
+test("binds every role to the account alone", () => {
+  const name = "global-pull-secret-joined";
+  const subjects = [{ kind: "ServiceAccount", name, namespace: "kube-system" }];
+  for (const kind of ["Role", "ClusterRole"]) {
+    const made = rightsOf([], "id/east").map(({ body }) => body as KubernetesObject);
+    const apiGroup = "rbac.authorization.k8s.io";
+    const metadata = made.find((object) => object.kind === kind)?.metadata;
+    assert.deepEqual(
+      made.find((object) => object.kind === `${kind}Binding`),
+      {
+        apiVersion: `${apiGroup}/v1`,
+        kind: `${kind}Binding`,
+        metadata,
+        roleRef: { apiGroup, kind, name },
+        subjects,
+      },
+    );
+  }
 });

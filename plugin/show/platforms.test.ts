@@ -109,6 +109,16 @@ for (const platform of platforms)
     );
   });
 
+for (const [name, reported] of [
+  ["GKE Standard", { labels: gke.labels }],
+  ["GKE Standard", { version: gke.version }],
+  ["EKS (AL2023)", { labels: eks }],
+  ["EKS (AL2023)", { version: eksVersion }],
+  ["OpenShift (also with HyperShift)", { image: "Red Hat Enterprise Linux CoreOS 418.94" }],
+] as const)
+  test(`recognises ${name} by ${JSON.stringify(reported)} alone`, () =>
+    assert.equal(platformsOf(node(reported))[0].name, name));
+
 for (const excluded of [
   { os: "windows" },
   ...[{ type: "kwok" }, { "liqo.io/type": "virtual-node" }].map((labels) => ({ labels })),

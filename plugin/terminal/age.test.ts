@@ -9,19 +9,19 @@ for (const [seconds, shown] of [
   [119, "119s"],
   [120, "2m"],
   [150, "2m30s"],
-  [10 * minute, "10m"],
+  [10 * minute + 30, "10m"],
   [179 * minute, "179m"],
   [180 * minute, "3h"],
   [3 * hour + minute, "3h1m"],
-  [8 * hour, "8h"],
+  [8 * hour + minute, "8h"],
   [47 * hour, "47h"],
   [2 * day, "2d"],
   [2 * day + hour, "2d1h"],
-  [8 * day, "8d"],
+  [8 * day + hour, "8d"],
   [729 * day, "729d"],
   [730 * day, "2y"],
   [731 * day, "2y1d"],
-  [8 * 365 * day, "8y"],
+  [8 * 365 * day + day, "8y"],
 ] as const)
   test(`prints ${seconds} seconds as ${shown}, as kubectl does`, () => {
     assert.equal(span(seconds), shown);

@@ -15,8 +15,8 @@ function meanings(file: string, text: string): readonly string[] {
 
 /**
  * Returns a function that lists the unit tests which run a file: first those that import it, then
- * those beside the files that need it, such as a.test.ts beside a.ts. Those below test/ and tools/
- * come last, because they take long.
+ * those beside the files that need it, such as a.test.ts beside a.ts, then others of its folder.
+ * Those below test/ and tools/ come last, because they take long.
  */
 export function testsBy(root: string): (file: string) => readonly string[] {
   const files = globSync("**/*.ts", { cwd: root, exclude: ["node_modules/**", "dist/**"] });
@@ -34,7 +34,8 @@ export function testsBy(root: string): (file: string) => readonly string[] {
     const beside = [...reached].map((path) => path.replace(/\.ts$/, ".test.ts"));
     const isUnit = (path: string) => path.endsWith(".test.ts") && tierOf(path) === "test";
     const isFar = (path: string) => Number(/^t(?:est|ools)\//.test(path));
-    const all = [...direct, ...beside, ...reached].filter((path) => reached.has(path));
+    const near = [...reached].filter((path) => dirname(path) === dirname(changed));
+    const all = [...direct, ...beside, ...near, ...reached].filter((path) => reached.has(path));
     return [...new Set(all)].filter(isUnit).toSorted((a, b) => isFar(a) - isFar(b));
   };
 }

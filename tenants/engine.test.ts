@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import { pino, type Logger } from "pino";
 import type { SyncSecret } from "#api/sync-secret.ts";
-import type { Cluster } from "#kube/client/cluster.ts";
+import type { Cluster, Replacing } from "#kube/client/cluster.ts";
 import { secretsIn } from "#kube/client/paths.ts";
 import { conditionOf } from "#kube/conditions.ts";
 import { fenced } from "#runtime/fenced-client.ts";
@@ -50,7 +50,7 @@ function pairOf() {
   for (const api of [home, management]) api.store.define(yaml);
   const [here, managementClient] = [home, management].map((api) =>
     fenced(directly(api, "global-pull-secret-sync"), () => true),
-  ) as [Cluster, Cluster];
+  ) as [Replacing, Replacing];
   const object = (path: string) => home.object<Stored>(`${syncSecretsIn("default")}/${path}`);
   const create = async (name: string, finalizers: readonly string[] = []) => {
     const metadata = { name, namespace: "default", finalizers };

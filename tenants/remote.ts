@@ -49,7 +49,6 @@ const unusable: Cluster = {
   apply: refuse("PATCH"),
   create: refuse("POST"),
   patch: refuse("PATCH"),
-  replace: refuse("PUT"),
   remove: refuse("DELETE"),
   stream: refuse("WATCH"),
 };

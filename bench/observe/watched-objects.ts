@@ -3,7 +3,7 @@
  * without another request.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Cluster as Api } from "#kube/client/cluster.ts";
+import type { Replacing as Api } from "#kube/client/cluster.ts";
 
 /**
  * `at`: milliseconds of the wall clock. `gone`: the object was deleted; `object` is its last state.

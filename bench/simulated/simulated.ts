@@ -12,7 +12,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { connect } from "#kube/client/client.ts";
 import { loadKubeConfig } from "#kube/load.ts";
-import type { Cluster as Api } from "#kube/client/cluster.ts";
+import type { Replacing as Api } from "#kube/client/cluster.ts";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import * as names from "#contract/names.ts";
 import { collections } from "#kube/client/paths.ts";

@@ -1,5 +1,5 @@
 /** The few objects that the measurements write and read. Paths are those of the API. */
-import type { Cluster as Api } from "#kube/client/cluster.ts";
+import type { Replacing as Api } from "#kube/client/cluster.ts";
 import * as names from "#contract/names.ts";
 
 /** A value of spec.rollout.maxUnavailable. The API server does not accept a number as a string. */

@@ -5,7 +5,7 @@
 import { type V1DaemonSet, type V1Secret } from "@kubernetes/client-node";
 import { connect } from "#kube/client/client.ts";
 import { loadKubeConfig } from "#kube/load.ts";
-import type { Cluster as Api } from "#kube/client/cluster.ts";
+import type { Replacing as Api } from "#kube/client/cluster.ts";
 import type { DeliverySpec, GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { collections } from "#kube/client/paths.ts";
 import * as names from "#contract/names.ts";

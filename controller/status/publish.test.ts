@@ -208,7 +208,7 @@ test("names another field manager while it undoes our writes", async () => {
   const path = "/apis/apps/v1/namespaces/kube-system/daemonsets/global-pull-secret-syncer";
   const contest = { path, manager: "other-operator" };
   contests = [contest];
-  run({ error: new Contested("PATCH", contest, 60) });
+  run({ error: new Contested(contest, 60) });
   assert.match(
     announced.join(),
     /^WriteContested: GPS326 .*"other-operator" keeps undoing the controller's writes of daemonsets\/global-pull-secret-syncer/,

@@ -70,12 +70,12 @@ const longestPause = 10;
 
 /** The refusal of a write that another client would only undo. */
 export class Contested extends ApiError {
-  constructor(method: string, { path, manager }: ContestedObject, seconds: number) {
+  constructor({ path, manager }: ContestedObject, seconds: number) {
     const who = manager === undefined ? "another client" : JSON.stringify(manager);
     super({
       status: 409,
       reason: "Contested",
-      method,
+      method: "PATCH",
       path,
       detail: `${who} keeps changing this object`,
       retryAfterSeconds: Math.min(seconds, longestPause),
@@ -90,11 +90,10 @@ type Fought = { contest: Contest<string>; lost: ContestedObject | undefined; dig
 
 /**
  * A client that limits repeated writes of the same content, and lists the objects that are
- * contested now. It counts applies and replacements. It does not count patches: each patch is for
- * one version of the object, and sets something different. It does not count applies of a status,
- * which lib/runtime/status.ts limits: the status that reports the contest would be new content, so
- * it would be allowed at once, and it would end the contest. `essence` is for objects with a new
- * number or salt in each write.
+ * contested now. It does not count patches: each patch is for one version of the object, and sets
+ * something different. It does not count applies of a status, which lib/runtime/status.ts limits:
+ * the status that reports the contest would be new content, so it would be allowed at once, and it
+ * would end the contest. `essence` is for objects with a new number or salt in each write.
  */
 export function contested(
   cluster: Cluster,
@@ -103,18 +102,16 @@ export function contested(
 ) {
   const all = new Map<string, Fought>();
 
-  /** Applies and replacements are counted separately, because one repair can consist of both. */
   async function write<T>(
-    method: string,
     path: string,
     body: object,
     send: () => Promise<T>,
-    manager = "",
+    manager: string,
   ): Promise<T> {
     const digest = digestOf(essence(path, body) ?? declaredBy(body));
     // We write as several managers in turn. If all managers had one count, each write would look
     // like new content.
-    const key = `${method} ${manager} ${path}`;
+    const key = `${manager} ${path}`;
     const entry = all.get(key) ?? {
       contest: new Contest(writes, Object.is),
       lost: undefined,
@@ -129,7 +126,7 @@ export function contested(
         path,
         manager: await writerOf(cluster, path).catch(() => entry.lost?.manager),
       };
-      throw new Contested(method, entry.lost, (until - clock()) / 1000);
+      throw new Contested(entry.lost, (until - clock()) / 1000);
     }
     const reply = await send();
     entry.contest.wrote(digest, clock());
@@ -142,11 +139,7 @@ export function contested(
       apply: (path, body, options) => {
         const send = () => cluster.apply<never>(path, body, options);
         if (options.dryRun === true || path.endsWith("/status")) return send();
-        return write("PATCH", path, body, send, options.manager);
-      },
-      replace: (path, body, options) => {
-        const send = () => cluster.replace<never>(path, body, options);
-        return options?.dryRun === true ? send() : write("PUT", path, body, send);
+        return write(path, body, send, options.manager);
       },
     } satisfies Cluster as Cluster,
     /**

@@ -10,7 +10,6 @@ const requests: Readonly<Record<string, (cluster: Cluster) => Promise<unknown>>>
   "dry apply": (cluster) => cluster.apply(path, {}, { ...options, dryRun: true }),
   create: (cluster) => cluster.create(path, {}),
   patch: (cluster) => cluster.patch(path, { metadata: { uid: "u", resourceVersion: "1" } }),
-  replace: (cluster) => cluster.replace(path, {}, {}),
   remove: (cluster) => cluster.remove(path, "u", "1", "Foreground"),
 };
 
@@ -21,10 +20,7 @@ function recorded() {
     async (...args: unknown[]) =>
       void sent.push([name, ...args]);
   const cluster = Object.fromEntries(
-    ["get", "pages", "apply", "create", "patch", "replace", "remove"].map((name) => [
-      name,
-      note(name),
-    ]),
+    ["get", "pages", "apply", "create", "patch", "remove"].map((name) => [name, note(name)]),
   );
   return { cluster: cluster as unknown as Cluster, sent };
 }

@@ -27,10 +27,6 @@ export function fenced(cluster: Cluster, holds: () => boolean): Cluster {
       may("PATCH", path);
       return cluster.patch(path, body);
     },
-    async replace(path, body, options) {
-      may("PUT", path);
-      return cluster.replace(path, body, options);
-    },
     async remove(path, uid, resourceVersion, propagation) {
       may("DELETE", path);
       return cluster.remove(path, uid, resourceVersion, propagation);

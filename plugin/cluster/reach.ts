@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import type { KubeConfig } from "@kubernetes/client-node";
 import { connect } from "#kube/client/client.ts";
 import { loadKubeConfig, NoKubeConfig } from "#kube/load.ts";
-import type { Cluster } from "#kube/client/cluster.ts";
+import type { Replacing } from "#kube/client/cluster.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
 import { Misuse, type ServerAddress, type Reach } from "../terminal/io.ts";
 import { pluginManager as manager } from "#kube/client/ownership.ts";
@@ -18,7 +18,7 @@ const answerSeconds = 30;
  * Returns the connection, without sending a request. Throws Misuse if the kubeconfig cannot be
  * used.
  */
-export const reach = (how: Reach): Cluster => {
+export const reach = (how: Reach): Replacing => {
   const { kubeconfig, context, token, seconds = answerSeconds } = how;
   return explained(kubeconfig, () => {
     const config = loadKubeConfig(kubeconfig, context);

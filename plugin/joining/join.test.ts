@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1Role } from "@kubernetes/client-node";
 import { authority } from "#kube/kubeconfig/kubeconfig.fixture.ts";
-import type { Cluster } from "#kube/client/cluster.ts";
+import type { Cluster, Replacing } from "#kube/client/cluster.ts";
 import { denial, refusal } from "../fake.fixture.ts";
 import { leave } from "./departure.ts";
 import { join } from "./join.ts";
@@ -38,7 +38,7 @@ function memory(id: string) {
     },
     create: async () => ({ status: { token: "t", expirationTimestamp: "2027-01-01T00:00:00Z" } }),
     remove: async (path: string) => void objects.delete(path),
-  } as unknown as Cluster;
+  } as unknown as Replacing;
   return Object.assign(memory, { cluster });
 }
 

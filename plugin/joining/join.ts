@@ -5,7 +5,7 @@
 import type { ClusterProfile } from "#api/cluster-profile.ts";
 import { clusterManager, clustersNamespace, isAsMade } from "#contract/joined.ts";
 import { ApiError } from "#kube/client/api-error.ts";
-import type { Cluster } from "#kube/client/cluster.ts";
+import type { Cluster, Replacing } from "#kube/client/cluster.ts";
 import { requestToken, tokenSecret } from "#kube/token.ts";
 import { pluginManager as manager } from "#kube/client/ownership.ts";
 import { Refused, type ServerAddress } from "../terminal/io.ts";
@@ -128,7 +128,7 @@ export async function join(pair: Pair, asked: Asked): Promise<Date> {
  * added, such as a selector that switches the guard off. If there are such fields, we replace the
  * object.
  */
-async function placeGuard(cluster: Cluster, { path, body }: MadeGuard): Promise<void> {
+async function placeGuard(cluster: Replacing, { path, body }: MadeGuard): Promise<void> {
   try {
     const { metadata, spec } = await cluster.apply<Stored>(path, body, how);
     if (isAsMade(spec, body.spec)) return;
@@ -175,7 +175,7 @@ function noneRead(error: unknown): readonly Target[] {
   throw error;
 }
 
-export type Pair = Readonly<{ host: Cluster; cluster: Cluster }>;
+export type Pair = Readonly<{ host: Cluster; cluster: Replacing }>;
 
 type Begun = Readonly<{
   name: string;

@@ -2,7 +2,7 @@
 import { Buffer } from "node:buffer";
 import { createReadStream } from "node:fs";
 import { writeWholeFile } from "#runtime/whole-file.ts";
-import type { Cluster } from "#kube/client/cluster.ts";
+import type { Replacing } from "#kube/client/cluster.ts";
 import { escape } from "#pullsecret/problems/keypath.ts";
 import type { EventEmitter } from "node:events";
 
@@ -51,7 +51,7 @@ export type ScreenIo = Readonly<{
 
 /** The clusters of the kubeconfig. Each function throws Misuse if the kubeconfig cannot be used. */
 export type ClusterIo = Readonly<{
-  reach(how: Reach): Promise<Cluster>;
+  reach(how: Reach): Promise<Replacing>;
   /** The cluster's address and certificate authority, with which another program can connect. */
   place(how: Reach): Promise<ServerAddress>;
   /** Names of the kubeconfig's contexts. */

@@ -5,7 +5,7 @@
  */
 import { connect } from "#kube/client/client.ts";
 import { loadKubeConfig } from "#kube/load.ts";
-import type { Cluster as Api } from "#kube/client/cluster.ts";
+import type { Replacing as Api } from "#kube/client/cluster.ts";
 
 /** Kind as tests write it → path of its collection. `*` stands for the namespace. */
 const collections: Readonly<Record<string, string>> = {

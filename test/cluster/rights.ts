@@ -5,7 +5,7 @@
  */
 import { connect } from "#kube/client/client.ts";
 import { loadKubeConfig } from "#kube/load.ts";
-import type { Cluster as Api } from "#kube/client/cluster.ts";
+import type { Replacing as Api } from "#kube/client/cluster.ts";
 import type { Cluster } from "./cluster.ts";
 
 const reviews = "/apis/authorization.k8s.io/v1/subjectaccessreviews";

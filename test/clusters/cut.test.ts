@@ -11,7 +11,7 @@ import { fleetOwnerAnnotation } from "#contract/names.ts";
 import { clustersNamespace, expiresAnnotation, issuedAnnotation } from "#contract/joined.ts";
 import { connect } from "#kube/client/client.ts";
 import { loadKubeConfig } from "#kube/load.ts";
-import type { Cluster as Api } from "#kube/client/cluster.ts";
+import type { Replacing as Api } from "#kube/client/cluster.ts";
 import { commands } from "#plugin/commands.ts";
 import { Refused, type Io } from "#plugin/terminal/io.ts";
 import { until } from "../cluster/await.ts";

@@ -14,7 +14,7 @@ import { placed } from "#fleet/rules/content.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import { connect } from "#kube/client/client.ts";
 import { loadKubeConfig } from "#kube/load.ts";
-import type { Cluster as Api } from "#kube/client/cluster.ts";
+import type { Replacing as Api } from "#kube/client/cluster.ts";
 import { requestToken } from "#kube/token.ts";
 import { call } from "#plugin/fake.fixture.ts";
 import { untilGuarded } from "#plugin/joining/guard-check.ts";

@@ -10,7 +10,7 @@ import type { Agent } from "#controller/objects/agent.ts";
 import { role, serviceAccount } from "#controller/objects/daemonset.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import { callsOver, connect } from "#kube/client/client.ts";
-import type { Cluster as Api } from "#kube/client/cluster.ts";
+import type { Replacing as Api } from "#kube/client/cluster.ts";
 import { open, type Connection } from "#kube/client/connection.ts";
 import { owned } from "#kube/client/paths.ts";
 import { loadKubeConfig } from "#kube/load.ts";

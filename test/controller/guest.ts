@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { connect } from "#kube/client/client.ts";
 import { loadKubeConfig } from "#kube/load.ts";
-import type { Cluster as Api } from "#kube/client/cluster.ts";
+import type { Replacing as Api } from "#kube/client/cluster.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import { run } from "../cluster/run.ts";
 import * as plane from "./plane.ts";

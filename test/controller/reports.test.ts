@@ -9,7 +9,7 @@ import * as names from "#contract/names.ts";
 import { role, roleBinding, serviceAccount } from "#controller/objects/daemonset.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import { connect } from "#kube/client/client.ts";
-import type { Cluster as Api } from "#kube/client/cluster.ts";
+import type { Replacing as Api } from "#kube/client/cluster.ts";
 import { collections } from "#kube/client/paths.ts";
 import { loadKubeConfig } from "#kube/load.ts";
 import { until } from "../cluster/await.ts";

@@ -5,7 +5,7 @@ import type {
   GlobalPullSecretStatus,
   StatusCondition,
 } from "#api/global-pull-secret.ts";
-import type { Cluster as Api } from "#kube/client/cluster.ts";
+import type { Replacing as Api } from "#kube/client/cluster.ts";
 import { until } from "../cluster/await.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 

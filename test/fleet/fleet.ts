@@ -8,7 +8,7 @@ import { type V1Secret } from "@kubernetes/client-node";
 import type { ClusterStatus, FleetSecret, FleetSecretSpec } from "#api/fleet-secret.ts";
 import { connect } from "#kube/client/client.ts";
 import { loadKubeConfig } from "#kube/load.ts";
-import type { Cluster as Api } from "#kube/client/cluster.ts";
+import type { Replacing as Api } from "#kube/client/cluster.ts";
 import { freshBundle } from "#tools/build/bundle.ts";
 import { objectsOf as documentsOf } from "#tools/install/yaml.ts";
 import { until } from "../cluster/await.ts";

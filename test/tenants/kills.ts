@@ -8,7 +8,7 @@ import { pino } from "pino";
 import { tenantBound } from "#contract/names.ts";
 import { connect } from "#kube/client/client.ts";
 import { loadKubeConfig } from "#kube/load.ts";
-import type { Cluster as Api } from "#kube/client/cluster.ts";
+import type { Replacing as Api } from "#kube/client/cluster.ts";
 import { Engine } from "#tenants/engine.ts";
 import { managementSide, tenantSide } from "#tenants/side.ts";
 import type { Result } from "#tenants/metrics.ts";
@@ -24,7 +24,7 @@ const clientOf = ({ cluster }: OneCluster): Api => {
   });
 };
 
-const writes = ["create", "apply", "patch", "replace", "remove"] as const;
+const writes = ["create", "apply", "patch", "remove"] as const;
 type Write = (typeof writes)[number];
 type Before = (method: Write, path: string) => Promise<void> | void;
 type Wrapped = Readonly<{ before?: Before; after?: Before }>;

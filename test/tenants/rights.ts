@@ -8,7 +8,7 @@ import { until } from "../cluster/await.ts";
 import { may } from "../cluster/rights.ts";
 import { granted } from "../controller/granted.ts";
 import { ApiError } from "#kube/client/api-error.ts";
-import type { Cluster as Api } from "#kube/client/cluster.ts";
+import type { Replacing as Api } from "#kube/client/cluster.ts";
 import type { Rig } from "./rig.ts";
 import { apiOf, base64, grant, objectIn, pathOf, syncSecret, untilSecret } from "./sync.ts";
 

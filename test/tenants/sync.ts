@@ -6,7 +6,7 @@ import type { SyncSecret } from "#api/sync-secret.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import { connect } from "#kube/client/client.ts";
 import { loadKubeConfig } from "#kube/load.ts";
-import type { Cluster as Api } from "#kube/client/cluster.ts";
+import type { Replacing as Api } from "#kube/client/cluster.ts";
 import { freshBundle } from "#tools/build/bundle.ts";
 import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster, type ClusterOptions } from "../cluster/cluster.ts";

@@ -4,7 +4,7 @@
  */
 import { HttpMethod, type KubeConfig } from "@kubernetes/client-node";
 import { ApiError } from "./api-error.ts";
-import type { Cluster, Query, ReadOptions } from "./cluster.ts";
+import type { ReadOptions, Replacing } from "./cluster.ts";
 import { type Asker, type Connection, open } from "./connection.ts";
 import { listPages } from "./pages.ts";
 import { follow } from "./stream.ts";
@@ -20,12 +20,12 @@ export function connect(
   config: KubeConfig,
   asked: (method: string, status: number) => void,
   asker: Asker = {},
-): Cluster {
+): Replacing {
   return callsOver(open(config, asked, asker));
 }
 
 /** The calls to the cluster that a connection leads to. */
-export function callsOver(connection: Connection): Cluster {
+export function callsOver(connection: Connection): Replacing {
   const { ask, manager } = connection;
   return {
     identity: connection.server,
@@ -34,7 +34,8 @@ export function callsOver(connection: Connection): Cluster {
     },
     pages: (path, query, each, how = {}) => listPages(connection, { path, query }, each, how),
     async apply(path, body, { manager, force, dryRun, isPublic, ...timeouts }) {
-      const query = { fieldManager: manager, force: String(force), ...dry(dryRun) };
+      const dry = dryRun === true ? { dryRun: "All" } : {};
+      const query = { fieldManager: manager, force: String(force), ...dry };
       const type = "application/apply-patch+yaml";
       return ask({ method: HttpMethod.PATCH, path, query, body, type, isPublic }, timeouts);
     },
@@ -46,9 +47,8 @@ export function callsOver(connection: Connection): Cluster {
       const type = "application/merge-patch+json";
       return ask({ method: HttpMethod.PATCH, path, query, body, type });
     },
-    async replace(path, body, options) {
-      const query = { fieldManager: manager, ...dry(options?.dryRun) };
-      return ask({ method: HttpMethod.PUT, path, query, body });
+    async replace(path, body) {
+      return ask({ method: HttpMethod.PUT, path, query: { fieldManager: manager }, body });
     },
     async remove(path, uid, resourceVersion, propagationPolicy = "Background") {
       const body = { propagationPolicy, preconditions: { uid, resourceVersion } };
@@ -73,5 +73,3 @@ async function present<T>(answer: Promise<T>): Promise<T | undefined> {
     throw error;
   }
 }
-
-const dry = (isDryRun = false): Query => (isDryRun ? { dryRun: "All" } : {});

@@ -38,8 +38,6 @@ export interface Cluster {
    * version, the call fails with 409.
    */
   patch<T>(path: string, body: Patch): Promise<T>;
-  /** Replaces the object that has the resourceVersion in `body`. */
-  replace<T>(path: string, body: object, options?: DryRun): Promise<T>;
   /**
    * Deletes exactly the object with that uid, and with that version if one is given. An absent
    * object is not an error. If another client has replaced or changed the object, the object stays,
@@ -63,6 +61,12 @@ export interface Cluster {
     line: (line: string) => void,
     as?: "metadata",
   ): Promise<void>;
+}
+
+/** A connection that can replace objects. No controller does this, so no wrapper of theirs can. */
+export interface Replacing extends Cluster {
+  /** Replaces the object that has the resourceVersion in `body`. */
+  replace<T>(path: string, body: object): Promise<T>;
 }
 
 /**
@@ -100,7 +104,9 @@ type Patch = Readonly<{
   metadata: Readonly<{ uid: string; resourceVersion: string; [field: string]: unknown }>;
   [field: string]: unknown;
 }>;
-/** `dryRun`: the answer is what the request would store, and nothing is written. */
-type DryRun = Readonly<{ dryRun?: boolean }>;
-/** `isPublic`: the body contains no credential, so an error may quote it, even of a Secret. */
-type Apply = DryRun & Timeouts & Readonly<{ manager: string; force: boolean; isPublic?: boolean }>;
+/**
+ * `dryRun`: the answer is what the request would store, and nothing is written. `isPublic`: the
+ * body contains no credential, so an error may quote it, even of a Secret.
+ */
+type Apply = Timeouts &
+  Readonly<{ manager: string; force: boolean; dryRun?: boolean; isPublic?: boolean }>;

@@ -29,7 +29,6 @@ export function reopened(file: string, open: () => Cluster): Cluster {
     apply: (path, body, options) => current().apply(path, body, options),
     create: (path, body) => current().create(path, body),
     patch: (path, body) => current().patch(path, body),
-    replace: (path, body, options) => current().replace(path, body, options),
     remove: (...of) => current().remove(...of),
     stream: (...of) => current().stream(...of),
   };

@@ -53,8 +53,6 @@ export function cached(live: Cluster, followed: readonly Followed[]): Cluster {
     },
     apply: (path, body, options) => written(path, () => live.apply(path, body, options), options),
     patch: (path, body) => written(path, () => live.patch(path, body)),
-    replace: (path, body, options) =>
-      written(path, () => live.replace(path, body, options), options),
     async remove(path, uid, resourceVersion, propagation) {
       const { informer } = byPath.get(path) ?? {};
       informer?.doubt();

@@ -6,7 +6,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { connect } from "#kube/client/client.ts";
 import { loadKubeConfig } from "#kube/load.ts";
-import type { Cluster as Api } from "#kube/client/cluster.ts";
+import type { Replacing as Api } from "#kube/client/cluster.ts";
 import { freshBundle } from "#tools/build/bundle.ts";
 import { startCluster, type Cluster } from "#test/cluster/cluster.ts";
 import { addedBy } from "#test/install/kustomize.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { V1Pod, V1Secret } from "@kubernetes/client-node";
 import { ApiError } from "#kube/client/api-error.ts";
-import { newborn, type Cluster } from "#kube/client/cluster.ts";
+import { newborn, type Replacing } from "#kube/client/cluster.ts";
 import { collections } from "#kube/client/paths.ts";
 import { FakeApi } from "./api.ts";
 import { directly } from "./direct.ts";
@@ -18,7 +18,7 @@ const secret = (data: Record<string, string>, metadata: object = {}) => ({
 });
 const mine = { manager: "mine", force: false };
 
-function setUp(): { api: FakeApi; cluster: Cluster } {
+function setUp(): { api: FakeApi; cluster: Replacing } {
   const api = new FakeApi(new Store(() => new Date("2026-01-01T00:00:00.500Z")));
   return { api, cluster: directly(api, "test") };
 }

@@ -8,7 +8,7 @@ import type { ResponseContext } from "@kubernetes/client-node";
 import { Gathered } from "#kube/client/answer-bytes.ts";
 import { ApiError, unreachable } from "#kube/client/api-error.ts";
 import { callsOver } from "#kube/client/client.ts";
-import type { Cluster } from "#kube/client/cluster.ts";
+import type { Replacing } from "#kube/client/cluster.ts";
 import type { Request } from "#kube/client/connection.ts";
 import type { Answer, FakeApi } from "./api.ts";
 
@@ -18,7 +18,7 @@ const largest = 2 ** 30;
 /**
  * A client that calls this API. `manager`: the program's name, as field manager and as user agent.
  */
-export function directly(api: FakeApi, manager: string): Cluster {
+export function directly(api: FakeApi, manager: string): Replacing {
   const answered = ({ method, path, query = {}, body, type, accept }: Request): Answer =>
     api.answer({
       method,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { ApiError } from "#kube/client/api-error.ts";
-import type { Cluster } from "#kube/client/cluster.ts";
+import type { Replacing } from "#kube/client/cluster.ts";
 import { collections } from "#kube/client/paths.ts";
 import { FakeApi } from "./api.ts";
 import { directly } from "./direct.ts";
@@ -12,14 +12,16 @@ const named = (name: string, labels: Record<string, string> = {}, more: object =
   ...more,
 });
 
-async function filled(...objects: readonly object[]): Promise<{ api: FakeApi; cluster: Cluster }> {
+async function filled(
+  ...objects: readonly object[]
+): Promise<{ api: FakeApi; cluster: Replacing }> {
   const api = new FakeApi();
   const cluster = directly(api, "test");
   for (const object of objects) await cluster.create(collections.pods, object);
   return { api, cluster };
 }
 
-async function names(cluster: Cluster, query: Record<string, string>): Promise<string[]> {
+async function names(cluster: Replacing, query: Record<string, string>): Promise<string[]> {
   const podNames: string[] = [];
   await cluster.pages<Stored>(collections.pods, query, (items) => {
     podNames.push(...items.map(({ metadata }) => metadata.name));
@@ -116,7 +118,7 @@ spec:
 
 describe("fake API server: watches", () => {
   /** Collects the events of a watch as they arrive. The watch ends with the test. */
-  function watched(cluster: Cluster, query: Record<string, string>, signal: AbortSignal) {
+  function watched(cluster: Replacing, query: Record<string, string>, signal: AbortSignal) {
     const events: string[] = [];
     const ended = cluster
       .stream(collections.pods, query, signal, (line) => {

@@ -15,7 +15,7 @@ import type {
 import { agentLabels, globalSecretName, secretKeys, servedKeys } from "#contract/names.ts";
 import { readOrder } from "#contract/order.ts";
 import { isDeepStrictEqual } from "node:util";
-import type { Cluster, Query } from "#kube/client/cluster.ts";
+import type { Query, Replacing } from "#kube/client/cluster.ts";
 import { collections, owned } from "#kube/client/paths.ts";
 import { agent, isAtWork } from "./agent.ts";
 import {
@@ -77,7 +77,7 @@ export class NodesDriver implements AsyncDisposable {
   mostAtOnce = 0;
   /** The number of nodes that have an unanswered order now. */
   atWork = 0;
-  readonly #cluster: Cluster;
+  readonly #cluster: Replacing;
   readonly #options: Required<Omit<Options, "model">>;
   readonly #nodes = new Map<string, ModelNode>();
   readonly #reported = new Map<ModelNode, Condition>();
@@ -94,7 +94,7 @@ export class NodesDriver implements AsyncDisposable {
   #daemonSet: V1DaemonSet | undefined;
   readonly #controller: DaemonSetPlayer;
 
-  constructor(cluster: Cluster, { model = new NodesModel(agent), ...options }: Options = {}) {
+  constructor(cluster: Replacing, { model = new NodesModel(agent), ...options }: Options = {}) {
     const usual = { clock: Date.now, daemonSets: false, pace: 150, leaseSeconds: 40 };
     this.#options = { ...usual, ...options };
     this.#cluster = cluster;

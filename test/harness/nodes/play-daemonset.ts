@@ -3,7 +3,7 @@
  * objects against an API without them.
  */
 import type { V1DaemonSet, V1ObjectMeta } from "@kubernetes/client-node";
-import type { Cluster } from "#kube/client/cluster.ts";
+import type { Replacing } from "#kube/client/cluster.ts";
 import { collections, owned } from "#kube/client/paths.ts";
 import { type DaemonCounts, syncDaemonSet } from "./daemonset-controller.ts";
 import { type ModelNode, type ModelPod, type NodesModel, readySince } from "./nodes.ts";
@@ -25,14 +25,14 @@ type Objects = Readonly<{
 const collectSeconds = { pods: 40, owned: 5 };
 
 export class DaemonSetPlayer {
-  readonly #cluster: Cluster;
+  readonly #cluster: Replacing;
   readonly #model: NodesModel;
   /** Uid → when the object's Node was first missed. */
   readonly #orphanedAt = new Map<string, number>();
   #made = 0;
   #reported = "";
 
-  constructor(cluster: Cluster, model: NodesModel) {
+  constructor(cluster: Replacing, model: NodesModel) {
     this.#cluster = cluster;
     this.#model = model;
   }

@@ -1,4 +1,4 @@
-/** The demo of a fleet: one FleetSecret of a management cluster reaches the nodes of two clusters. */
+/** The demo of a fleet: one FleetSecret reaches the nodes of two clusters. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

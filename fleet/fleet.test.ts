@@ -262,13 +262,36 @@ async function withoutSource(status: number, metadata: object) {
   return { written, again };
 }
 
-for (const status of [400, 403, 404])
+for (const status of [0, 400, 403, 404, 503])
   test(`when the read of a source fails with ${status}, reports this and reads again within 5 seconds`, async () => {
     const { written, again } = await withoutSource(status, {});
     const { conditions } = (written.at(-1) ?? assert.fail("no status")).status as FleetSecretStatus;
     const stalled = conditions?.find(({ type }) => type === "Stalled");
     assert.deepEqual([stalled?.status, stalled?.reason], ["True", "SourceUnreadable"]);
     assert.match(stalled?.message ?? "", /^GPS443: /);
+    assert.ok(again && again.seconds <= 5);
+  });
+
+for (const status of [0, 400, 403, 404, 503])
+  test(`when the inventory answers ${status}, reports this, changes nothing, and reads again within 5 seconds`, async () => {
+    const written: FleetSecretStatus[] = [];
+    const home = {
+      async pages(path: string) {
+        throw new ApiError({ status, reason: "Refused", method: "GET", path });
+      },
+      async apply(_: string, body: { status: FleetSecretStatus }) {
+        written.push(body.status);
+      },
+      async patch() {},
+    } as unknown as Cluster;
+    const place = { home, clusterId: "id", holds: () => true, source: empty };
+    const fleet = new Fleet({ ...place, hint() {}, log() {} });
+    const again = await fleet.run(leaving, [leaving]);
+    fleet.close();
+    const { conditions, clusters } = written.at(-1) ?? assert.fail("no status");
+    const stalled = conditions?.find(({ type }) => type === "Stalled");
+    assert.deepEqual([stalled?.status, stalled?.reason], ["True", "InventoryUnreadable"]);
+    assert.deepEqual(clusters, leaving.status?.clusters);
     assert.ok(again && again.seconds <= 5);
   });
 

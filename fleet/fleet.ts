@@ -110,7 +110,6 @@ export class Fleet {
     if (selected instanceof ApiError) {
       // We cannot find out which clusters are selected, so we change nothing.
       const message = sentence("unreadable", selected.message);
-      // Changes nothing, and reports the reason in status.
       const clusters = (object.status?.clusters ?? []).map((entry) => statusEntry(entry));
       this.#report(object, { clusters, stalled: { reason: "InventoryUnreadable", message } });
       return { seconds: soonSeconds };
@@ -225,8 +224,7 @@ export class Fleet {
       this.#inventory = { at, selection };
       return selection;
     } catch (error) {
-      // The inventory is missing, the right to read it is missing, or the selector is invalid.
-      if (isForAPerson(error)) return error;
+      if (error instanceof ApiError) return error;
       throw error;
     }
   }
@@ -246,7 +244,7 @@ export class Fleet {
       return await releasedFrom(this.#place.home, deselected);
     } catch (error) {
       // The deletion of the object must complete even if its inventory was deleted.
-      if (isForAPerson(error)) return [];
+      if (error instanceof ApiError) return [];
       throw error;
     }
   }
@@ -259,7 +257,7 @@ export class Fleet {
     const reading = this.#place.source();
     if (reading === "unknown") return "unknown";
     if (reading instanceof Error) {
-      if (!isForAPerson(reading)) throw reading;
+      if (!(reading instanceof ApiError)) throw reading;
       const message = sentence("unreadable", reading.message);
       return { ok: false, reason: "SourceUnreadable", message };
     }
@@ -373,10 +371,6 @@ const resourceOf = ({ namespace = "", name }: V1ObjectMeta): string =>
  */
 const isPaused = ({ metadata, spec }: FleetSecret): boolean =>
   spec.managementState === "Paused" && metadata.deletionTimestamp === undefined;
-
-/** An error of the management cluster that an administrator must resolve. Status reports it. */
-const isForAPerson = (error: unknown): error is ApiError =>
-  error instanceof ApiError && [400, 403, 404].includes(error.status);
 
 /** A cluster's entry in status, without its times. */
 const statusEntry = ({ name, state, reason, isStarted }: Found): FoundCluster => ({

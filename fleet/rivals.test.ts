@@ -159,14 +159,14 @@ const obstacles: readonly (readonly [
   code: string,
   obstruct: (scenario: Rivals) => Promise<void>,
 ])[] = [
-  ["a finalizer holds the Secret", "GPS462", async ({ hold }) => await hold()],
+  ["a finalizer holds the Secret", "GPS462", async (scenario) => await scenario.hold()],
   [
     "the successor does not take the Secret over",
     "GPS468",
-    async ({ select, pass, steer }) => {
-      await select("second");
-      await pass(60);
-      await steer("second", "Paused");
+    async (scenario) => {
+      await scenario.select("second");
+      await scenario.pass(60);
+      await scenario.steer("second", "Paused");
     },
   ],
 ];

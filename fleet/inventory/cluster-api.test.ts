@@ -4,10 +4,12 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { ClusterAPISource } from "#api/fleet-secret.ts";
+import { ApiError } from "#kube/client/api-error.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import { FakeApi } from "#test/harness/api/api.ts";
 import { directly } from "#test/harness/api/direct.ts";
 import { picksOf } from "#test/harness/api/protocol.ts";
-import { clustersOf } from "./cluster-api.ts";
+import { clustersOf, isDeleted } from "./cluster-api.ts";
 import { queryOf } from "./selector.ts";
 
 /** A CRD of Clusters, with only the parts that the fake API server reads. */
@@ -100,6 +102,13 @@ for (const [what, source, names] of table)
   test(`K3, K12: selects clusters by ${what}`, async () => {
     const clusters = await clustersOf(await management(), source);
     assert.equal(clusters.toSorted((a, b) => (a < b ? -1 : 1)).join(), names);
+  });
+
+for (const status of [0, 403, 404, 503])
+  test(`does not count a cluster as deleted when the inventory answers ${status}`, async () => {
+    const pages = async (path: string) =>
+      await Promise.reject(new ApiError({ status, reason: "Refused", method: "GET", path }));
+    assert.equal(await isDeleted({ pages } as unknown as Cluster, "a"), false);
   });
 
 test("law: builds a query that selects exactly the objects that match the selector", () => {

@@ -42,7 +42,7 @@ export async function clustersOf(
 
 /**
  * True if Cluster API has deleted the cluster: there is no object Cluster, and Cluster API removes
- * it only after the cluster's machines. False if Cluster API is not installed.
+ * it only after the cluster's machines. False if we cannot read the Clusters.
  */
 export async function isDeleted(home: Cluster, cluster: string): Promise<boolean> {
   const [namespace = "", name = namespace] = cluster.split(":");
@@ -52,7 +52,7 @@ export async function isDeleted(home: Cluster, cluster: string): Promise<boolean
     await home.pages(allClusters, query, (page) => void names.push(...page));
     return names.length === 0;
   } catch (error) {
-    if (error instanceof ApiError && [403, 404].includes(error.status)) return false;
+    if (error instanceof ApiError) return false;
     throw error;
   }
 }

@@ -28,7 +28,7 @@ export const fleetReasons = {
 export const fleetStalledReasons = {
   InventoryUnreadable: "The inventory of clusters cannot be read; nothing changes.",
   SourceMissing: "The source does not exist, or has no entries; copies stay.",
-  SourceUnreadable: "The program may not read the source; copies stay.",
+  SourceUnreadable: "The source cannot be read; copies stay.",
   SourceRefused: "The source is invalid, or of a type that is not copied; copies stay.",
   Halted:
     "The first two clusters, or more than `spec.rollout.maxFailures`, refuse the content. No other cluster gets it.",

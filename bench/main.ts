@@ -17,11 +17,11 @@ import { agentCpu } from "./processes/agent-cpu.ts";
 import { agentMemory } from "./processes/agent-memory.ts";
 import { ailing, joinedClusters } from "./measurements/clusters.ts";
 import { fleetSize } from "./measurements/fleet.ts";
+import { probes } from "./measurements/probes.ts";
 import { provider } from "./measurements/provider.ts";
-import { requests } from "./measurements/requests.ts";
 import { rotation } from "./measurements/rotation.ts";
 import { scale } from "./measurements/scale.ts";
-import { turnover } from "./measurements/turnover.ts";
+import { tenants } from "./measurements/tenants.ts";
 import { unwritable, writePage, type Checkout } from "./result/page.ts";
 import { verdict, type BenchResult } from "./result/result.ts";
 import { Simulated } from "./simulated/simulated.ts";
@@ -34,14 +34,14 @@ import { json, headingOf, table, type BenchRun } from "./result/table.ts";
 const all: readonly Measurement[] = [
   agentCpu,
   agentMemory,
+  probes,
   rotation,
-  requests,
   provider,
-  turnover,
   scale,
   fleetSize,
   ailing,
   joinedClusters,
+  tenants,
 ];
 
 const { values } = parseArgs({

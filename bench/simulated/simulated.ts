@@ -29,7 +29,7 @@ import { isRunning } from "#test/harness/nodes/nodes.ts";
 import { inParallel } from "#test/harness/nodes/requests.ts";
 import { applyManifests } from "#test/install/overlay.ts";
 import { slotOf } from "../observe/healthz.ts";
-import { type Budget, remove, secrets } from "../testbed/objects.ts";
+import { type Budget, secrets } from "../testbed/objects.ts";
 import { probationSeconds } from "../testbed/testbed.ts";
 import { unreachableNode, fakeNode } from "./fake-node.ts";
 import { WatchedObjects } from "../observe/watched-objects.ts";
@@ -131,12 +131,6 @@ export class Simulated implements Disposable {
     });
     for (; this.#dead < count / 100; this.#dead += 1)
       await this.api.create(collections.nodes, unreachableNode(`dead-${this.#dead}`));
-  }
-
-  /** Removes the unreachable nodes, as a cloud does. `grow` adds them again. */
-  async removeUnreachable(): Promise<void> {
-    for (; this.#dead > 0; this.#dead -= 1)
-      await remove(this.api, `${collections.nodes}/dead-${this.#dead - 1}`);
   }
 
   /**

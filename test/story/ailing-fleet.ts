@@ -140,7 +140,7 @@ type AilingFleet = AsyncDisposable &
 /** The content of the target Secret, and its path in a cluster. */
 export const brought = { data: content, path: `${secrets}/${target}` };
 
-export async function startAilingFleet(): Promise<AilingFleet> {
+export async function startAilingFleet(data: object = content): Promise<AilingFleet> {
   const fakes = await FakeServer.start(definition("crds/globalpullsecrets"));
   const api = new FakeApi();
   api.store.define(definition("files/fleetsecrets/fleetsecrets"));
@@ -170,7 +170,7 @@ export async function startAilingFleet(): Promise<AilingFleet> {
     kind: "Secret",
     metadata: { name: "source", ...namespace },
     type: "Opaque",
-    data: content,
+    data,
   });
   const objects = "/apis/globalpullsecret.io/v1alpha1/namespaces/kube-system/fleetsecrets";
   await add(objects, {

@@ -70,6 +70,34 @@ test("M13: deletes from two clusters the objects that it has applied there, the 
   }
 });
 
+test("waits until the API server serves the kind of a CRD, but not with check", async () => {
+  const { cluster } = memory();
+  const version = "example.com/v1";
+  const crd = { name: "customresourcedefinitions", kind: "CustomResourceDefinition" };
+  const get = cluster.get.bind(cluster);
+  let reads = 0;
+  cluster.get = async <T>(path: string) => {
+    if (path === "/apis/apiextensions.k8s.io/v1") return { resources: [crd] } as T;
+    if (path !== `/apis/${version}`) return await get<T>(path);
+    reads += 1;
+    return { resources: reads < 3 ? [] : [{ name: "widgets", kind: "Widget" }] } as T;
+  };
+  const spec = { group: "example.com", names: { kind: "Widget" } };
+  const definition = { kind: crd.kind, metadata: { name: "widgets.example.com" }, spec };
+  const objects = [
+    { apiVersion: "apiextensions.k8s.io/v1", ...definition },
+    { apiVersion: version, kind: "Widget", metadata: { name: "a" } },
+  ];
+  for (const [check, states, expected] of [
+    [true, "missing missing", 1],
+    [false, "unchanged created", 3],
+  ] as const) {
+    const outcomes = await applyTo(cluster, objects, check);
+    assert.equal(outcomes.map(({ state }) => state).join(" "), states);
+    assert.equal(reads, expected);
+  }
+});
+
 test("keeps a Namespace that existed before the apply, and reports it", async () => {
   const { cluster, objects } = memory();
   objects.set("/api/v1/namespaces/web", { metadata: { uid: "/api/v1/namespaces/web" } });

@@ -4,6 +4,15 @@ import { globalPullSecretPath } from "#kube/client/paths.ts";
 import type { DeliverySpec, GlobalPullSecretStatus } from "#api/global-pull-secret.ts";
 import { call, FakeCluster } from "../fake.fixture.ts";
 import { object } from "../object.fixture.ts";
+import {
+  clusterOf,
+  elsewhere,
+  podOf,
+  printed,
+  refusedEach,
+  refusedPull,
+  shop,
+} from "../pods/pod.fixture.ts";
 
 const app = "quay.io/team/app:1";
 const registries = [
@@ -108,4 +117,106 @@ test("`explain` reports an image that no entry serves, an invalid image, and a m
   assert.deepEqual([wrong.code, wrong.out], [2, ""]);
   assert.match(wrong.err, /^IMAGE: not an image reference/);
   assert.equal((await call(["explain", "a.io/x"])).code, 1);
+});
+
+const manifest = `
+kind: Service
+---
+kind: List
+items:
+- kind: Deployment
+  metadata: {name: web}
+  spec: {template: {spec: {containers: [{name: app, image: quay.io/x}]}}}
+---
+kind: CronJob
+metadata: {name: night}
+spec: {jobTemplate: {spec: {template: {spec: {
+  imagePullSecrets: [{name: b}], containers: [{name: app, image: ghcr.io/x}]}}}}}
+`;
+
+test("explains the workloads of a manifest, with the ServiceAccount's Secrets", async () => {
+  const account = { imagePullSecrets: [{ name: "a" }] };
+  const fake = clusterOf({ account, secrets: { a: { "quay.io": "robot:p1" } } });
+  assert.equal(
+    await printed(fake, ["-f", "-"], manifest),
+    `deployment/web in shop (ServiceAccount default)
+imagePullSecrets of the ServiceAccount: a
+
+app: quay.io/x is pulled with, in this order:
+  1  secret/a  quay.io  robot
+  2  node      quay.io  of original
+Notes
+  ${elsewhere}
+cronjob/night in shop (ServiceAccount default)
+imagePullSecrets of the pod: b (not found)
+
+app: ghcr.io/x is pulled without a credential
+Notes
+  the ServiceAccount's imagePullSecrets are not used: the pod names its own
+  secret/b: not found in shop; create it, or remove it from imagePullSecrets: the kubelet ignores it
+  ${elsewhere}
+`,
+  );
+});
+
+test("explains the failing pod of a workload, and the images of its containers and volumes", async () => {
+  const fake = clusterOf();
+  const { spec } = podOf();
+  const image = "quay.io/x";
+  const volumes = [{ name: "data", image: { reference: image } }, { name: "tmp" }];
+  const template = {
+    ...spec,
+    initContainers: [{ name: "init", image }],
+    ephemeralContainers: [{ name: "debug", image }],
+    volumes,
+  };
+  fake.objects.set("/apis/apps/v1/namespaces/shop/deployments/web", {
+    metadata: { name: "web", uid: "d1" },
+    spec: { selector: { matchLabels: { app: "web" } }, template: { spec: template } },
+  });
+  assert.match(
+    await printed(fake, ["deploy/web"]),
+    /^deployment\/web in shop \(pod\/web-0, node n7, /,
+  );
+  const status = { initContainerStatuses: [{ name: "init", state: { waiting: refusedPull } }] };
+  const metadata = { name: "web-1", uid: "u2" };
+  fake.objects.set(`${shop}/pods/web-1`, { metadata, spec: template, status });
+  const tries = [{ from: "node", registry: "quay.io", supplier: "of original", order: 1 }];
+  assert.deepEqual(JSON.parse(await printed(fake, ["deploy/web", "-o", "json"])), [
+    {
+      object: "deployment/web",
+      namespace: "shop",
+      pod: "web-1",
+      node: "n7",
+      serviceAccount: "default",
+      imagePullSecrets: { declaredBy: "nobody", secrets: [] },
+      images: [
+        { container: "init", image, tries, error: refusedPull, fix: refusedEach },
+        { container: "app", image: "quay.io/team/app:1", tries, fix: [] },
+        { container: "debug", image, tries, fix: [] },
+        { container: "volume data", image, tries, fix: [] },
+      ],
+      notes: [elsewhere],
+    },
+  ]);
+});
+
+test("reports a missing object, and suggests that the argument was meant as an image", async () => {
+  const { code, err } = await call(["explain", "pod/none", "-n", "a"], { cluster: clusterOf() });
+  assert.equal(code, 1);
+  assert.match(err, /^pod\/none: not found in namespace a; give -n, or docker\.io\/pod\/none if /);
+});
+
+test("works without a GlobalPullSecret, but not if the API server fails", async () => {
+  const fake = clusterOf();
+  fake.objects.delete(globalPullSecretPath);
+  const out = await printed(fake, ["pod/web-0"]);
+  assert.ok(
+    out.includes(
+      `\napp: quay.io/team/app:1 is pulled without a credential\nNotes\n  globalpullsecret/cluster was not found or read: `,
+    ),
+    out,
+  );
+  fake.refusals.set(`${shop}/serviceaccounts/default`, 500);
+  assert.equal((await call(["explain", "pod/web-0"], { cluster: fake })).code, 1);
 });

@@ -227,6 +227,8 @@ for (const [what, args, answers, code, line] of [
 
 test("exits with 1 when no node can be served, or when there is no node", async () => {
   const fargate = node({ labels: { "eks.amazonaws.com/compute-type": "fargate" } });
-  assert.equal((await call(["preflight"], { cluster: cluster(fargate) })).code, 1);
+  const { code, out } = await call(["preflight"], { cluster: cluster(fargate) });
+  assert.equal(code, 1);
+  assert.doesNotMatch(out, /kubectl debug/);
   assert.equal((await call(["preflight"], { cluster: cluster() })).code, 1);
 });

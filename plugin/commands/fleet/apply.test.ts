@@ -19,7 +19,7 @@ items:
 - {apiVersion: apps/v1, kind: Deployment, metadata: {name: web}}
 `,
   "b.json": JSON.stringify(space),
-  "c.yaml": "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: one}\n",
+  "c.yaml": "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: one, namespace: web}\n",
   "notes.txt": "no manifest",
 };
 const resource = (name: string, kind: string, namespaced = true) => ({ name, kind, namespaced });
@@ -73,7 +73,7 @@ test("applies each manifest in each cluster, and reports which clusters it could
     `${name} - namespaces/web changed`,
     `${name} web secrets/login failed 403 Refused`,
     `${name} default deployments.apps/web unchanged`,
-    `${name} - Widget/one failed ${notServed}`,
+    `${name} web Widget/one failed ${notServed}`,
   ];
   assert.deepEqual(lines, [
     head,
@@ -111,7 +111,7 @@ test("with --check, compares the objects and writes nothing", async (t) => {
     "east - namespaces/web there",
     "east web secrets/login missing",
     "east default deployments.apps/web differs",
-    `east - Widget/one missing ${notServed}`,
+    `east web Widget/one missing ${notServed}`,
   ]);
   assert.equal(code, 1);
   for (const { options } of cluster.writes)
@@ -130,7 +130,7 @@ test("asks before it deletes the objects, and exits with 1 if it keeps one", asy
     err: "",
     lines: [
       head,
-      "east - Widget/one gone",
+      "east web Widget/one gone",
       "east default deployments.apps/web gone",
       "east web secrets/login gone",
       `east - namespaces/web ${kept}`,

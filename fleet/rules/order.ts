@@ -93,7 +93,7 @@ const byProof = (first: RankedCluster, other: RankedCluster): number =>
   (other.provedAt ?? 0) - (first.provedAt ?? 0) || (first.name < other.name ? -1 : 1);
 
 /** The number of clusters that `limit` allows. A percentage allows at least one. */
-export const limitOf = (limit: number | string, reached: number): number =>
+const limitOf = (limit: number | string, reached: number): number =>
   typeof limit === "number"
     ? limit
     : Math.max(1, Math.floor((Number.parseInt(limit, 10) / 100) * reached));

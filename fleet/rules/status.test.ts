@@ -63,12 +63,19 @@ for (const [what, letters, conditions, more] of table)
     assert.equal(said(resultsOf(letters, more)), conditions));
 
 /** Available with the default of 90 % of the reachable clusters, or with another number. */
-const available: readonly (readonly [letters: string, expected: boolean, least?: number])[] = [
+const available: readonly (readonly [
+  letters: string,
+  expected: boolean,
+  least?: number | string,
+])[] = [
   ["", false],
   ["D", true],
   ["W", false],
   ["DW", false],
-  ["DDW", true],
+  ["DDW", false],
+  ["DDDDDDDDDDDDDDDDDDWW", true],
+  ["DDDDDDDDDDDDDDDDDWWW", false],
+  ["DDW", true, "60%"],
   ["DDWW", false],
   ["DDDDDDDDDP", true],
   ["DDDDDDDDPP", false],

@@ -15,7 +15,6 @@ import type {
   FleetWarningReason,
 } from "#api/fleet-reasons.ts";
 import { conditionsOf, timeOf, truth } from "#kube/conditions.ts";
-import { limitOf } from "./order.ts";
 import { codeOf, sentence } from "./problems.ts";
 import type { Judged } from "./content.ts";
 
@@ -170,7 +169,11 @@ function warned(warnings: FoundClusters["warnings"]): Row {
  */
 function isAvailable({ clusters, minAvailable = "90%" }: FoundClusters): boolean {
   const { selected, done, unreachable } = countsOf(clusters);
-  return done >= limitOf(minAvailable, selected - unreachable) && 2 * done > selected;
+  const least =
+    typeof minAvailable === "number"
+      ? minAvailable
+      : (Number.parseInt(minAvailable, 10) * (selected - unreachable)) / 100;
+  return done >= least && 2 * done > selected;
 }
 
 const isSlow = ({ state, reason = "" }: State): boolean =>

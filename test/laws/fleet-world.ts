@@ -174,7 +174,7 @@ function judgeClaims(
   const reachable = all.filter((shown) => shown !== "away").length;
   if (isReady && proved < all.length)
     throw new BrokenLaw("truth", `Ready with ${proved} of ${all.length} at ${now} s`);
-  if (isAvailable && (proved < Math.floor(0.9 * reachable) || 2 * proved <= all.length))
+  if (isAvailable && (10 * proved < 9 * reachable || 2 * proved <= all.length))
     throw new BrokenLaw("truth", `Available with ${proved} of ${reachable} at ${now} s`);
 }
 

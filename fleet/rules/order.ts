@@ -46,12 +46,12 @@ export type FleetAction = Readonly<{
 }>;
 
 /**
- * The clusters to change now. One cluster goes first. Each proof opens two more places, and each
- * slow cluster one, up to `maxUnavailable`: so clusters that never prove anything delay the others
- * by a few places' time in all. More than `maxFailures` refusals halt the rollout. While no cluster
- * has the content, a percentage in `maxFailures` counts as the number 1, because a single cluster
- * might be hostile. During a halt, we write only to clusters that refused, and to clusters that had
- * proved the content and lost it.
+ * The clusters to change now. One cluster goes first. Each proof opens two more places, up to
+ * `maxUnavailable`. A slow cluster only frees its own place, because content that silences nodes
+ * must not open places. More than `maxFailures` refusals halt the rollout. While no cluster has the
+ * content, a percentage in `maxFailures` counts as the number 1, because a single cluster might be
+ * hostile. During a halt, we write only to clusters that refused, and to clusters that had proved
+ * the content and lost it.
  */
 export function nextChanges(
   clusters: readonly RankedCluster[],
@@ -72,7 +72,7 @@ export function nextChanges(
   );
   const places = isAll
     ? Number.POSITIVE_INFINITY
-    : Math.min(limitOf(maxUnavailable, reached), 1 + 2 * count.done + count.slow);
+    : Math.min(limitOf(maxUnavailable, reached), 1 + 2 * count.done);
   const free = halted ? 0 : Math.max(0, places - count.working);
   return { change: namesOf([...due, ...candidates.toSorted(byProof).slice(0, free)]), halted };
 }

@@ -201,14 +201,11 @@ function judgeWindow(
     (member) => member.behaviour === "honest" && isYoung(member) && isOpen(member),
   ).length;
   const proved = [...observed.values()].filter((shown) => shown === "proved").length;
-  const silent = members.filter(
-    (member) => member.firstWrite !== undefined && !isYoung(member) && isOpen(member),
-  ).length;
   // A cluster that had proved the content and lost it counts as proved for one more run.
   const lost = members.filter(
     ({ behaviour }) => behaviour === "lie" || behaviour === "flap",
   ).length;
-  if (atWork > Math.min(most, 1 + 2 * proved + silent + 2 * lost))
+  if (atWork > Math.min(most, 1 + 2 * proved + 2 * lost))
     throw new BrokenLaw("window", `${atWork} at work with ${proved} proofs at ${now} s`);
 }
 

@@ -93,7 +93,8 @@ export class Engine {
     });
     if (existing === undefined) return undefined;
     this.#awaySince = undefined;
-    let again = await this.#collect(existing, uids);
+    // A result whose object is only left out is in use.
+    let again = this.objects.isWhole ? await this.#collect(existing, uids) : undefined;
     const byName = new Map(existing.map((result) => [result.name, result]));
     const jobs: Job[] = [];
     for (const metadata of all) {

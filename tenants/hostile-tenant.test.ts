@@ -3,8 +3,10 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test, type TestContext } from "node:test";
 import { pino } from "pino";
+import type { KubernetesObject } from "@kubernetes/client-node";
 import type { SyncSecret } from "#api/sync-secret.ts";
-import { secretsIn } from "#kube/client/paths.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { allSyncSecrets, secretsIn } from "#kube/client/paths.ts";
 import { conditionOf } from "#kube/conditions.ts";
 import { openMeters } from "#runtime/metrics.ts";
 import { until } from "#test/cluster/await.ts";
@@ -122,7 +124,14 @@ async function tenantOf(t: TestContext, count: number) {
   for (let at = 0; at < count; at += 1) await copyIn("default", `s${at}`);
   let now = performance.now();
   t.mock.method(performance, "now", () => now);
-  const side = tenantSide({ home: here, management: there, namespace: "tenant-a" });
+  /** Objects of other users, which come first in a list. */
+  const crowd: KubernetesObject[] = [];
+  const pages: Cluster["pages"] = async (path, query, take, how) => {
+    if (path === allSyncSecrets) take(crowd as [], "1");
+    await here.pages(path, query, take, how);
+  };
+  const crowded = { ...here, pages };
+  const side = tenantSide({ home: crowded, management: there, namespace: "tenant-a" });
   const engine = new Engine(side, quiet, { looked() {} });
   const other = new Engine(managementSide(there, "tenant-a"), quiet, { looked() {} });
   const pass = async (seconds: number) => {
@@ -137,8 +146,25 @@ async function tenantOf(t: TestContext, count: number) {
     conditionOf(home.object<SyncSecret>(`${syncSecretsIn("default")}/${name}`)?.status, "Ready");
   assert.equal(ready()?.status, "True");
   home.asked.length = 0;
-  return { home, management, pass, ready };
+  return { home, management, crowd, here, pass, ready };
 }
+
+test("L17: deletes no copy whose object is only left out of a list that is too long or too large", async (t) => {
+  const { management, crowd, here, pass } = await tenantOf(t, 1);
+  const path = `${syncSecretsIn("default")}/s0`;
+  const object = async () => (await here.get<SyncSecret>(path))?.metadata;
+  const copy = `${syncSecretsIn("tenant-a")}/${(await object())?.uid}`;
+  const metadata = (at: number) => ({ namespace: "a", name: `a${at}`, uid: `u${at}` });
+  crowd.push(...Array.from({ length: 10_001 }, (_, at) => ({ metadata: metadata(at) })));
+  for (let hour = 0; hour < 3; hour += 1) await pass(3601);
+  assert.ok(management.object(copy), "with a long list");
+  crowd.length = 0;
+  const { uid = "", resourceVersion = "" } = (await object()) ?? {};
+  const annotations = annotationsOf(45_000);
+  await here.patch(path, { metadata: { uid, resourceVersion, annotations } });
+  for (let hour = 0; hour < 3; hour += 1) await pass(3601);
+  assert.ok(management.object(copy), "with a large object");
+});
 
 test("L26: reads no content while the management cluster is away, and each object once when its status is no longer true", async (t) => {
   const { home, management, pass, ready } = await tenantOf(t, 20);

@@ -48,6 +48,8 @@ export class OthersObjects {
   readonly #options: Options;
   readonly #informer: CollectionInformer<V1ObjectMeta>;
   #isFollowed = false;
+  /** False after a list that left something out, and once a watch or its list did. */
+  #isWhole = true;
 
   constructor(options: Options) {
     this.#options = options;
@@ -64,6 +66,11 @@ export class OthersObjects {
     if (synced) return [...items.values()];
     if (failure !== undefined) throw failure;
     return undefined;
+  }
+
+  /** False if something is left out, so an object that `all` does not show can exist. */
+  get isWhole(): boolean {
+    return this.#isWhole && this.#informer.cut === 0;
   }
 
   /** Follows the collection until `signal` aborts. Never rejects. */
@@ -98,18 +105,25 @@ export class OthersObjects {
     const { cluster, path, keep, exceeded } = this.#options;
     const kept: V1ObjectMeta[] = [];
     let count = 0;
+    this.#isWhole = true;
     const take = (page: readonly KubernetesObject[]) => {
       count += page.length;
       kept.push(...page.slice(0, mostObjects - kept.length).map((object) => keep(object)));
     };
     await cluster.pages<KubernetesObject>(path, {}, take, this.#limits);
-    if (count > kept.length) exceeded({ is: "many", count });
+    if (count > kept.length) {
+      this.#isWhole = false;
+      exceeded({ is: "many", count });
+    }
     return kept;
   }
 
   get #limits() {
     const { exceeded } = this.#options;
-    const skipped = (name: string) => exceeded({ is: "large", name });
+    const skipped = (name: string) => {
+      this.#isWhole = false;
+      exceeded({ is: "large", name });
+    };
     return { as: "metadata", mostValues, skipped } as const;
   }
 }

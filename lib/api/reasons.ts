@@ -102,7 +102,8 @@ export const waitReasons = {
 export const sourceReasons = {
   Accepted: "It is valid, and its present content is in force.",
   Rejected: "It is refused; its last accepted document stays in force.",
-  LeftOut: "It is valid, but together with higher sources it exceeds a limit.",
+  LeftOut:
+    "It is valid, but serves a protected registry, or exceeds a limit with the higher sources.",
   Missing: "The Secret does not exist, or has no entries.",
   WithdrawalAwaited:
     "It was deleted or emptied, or has lost most of its registries, and the grace period is not over.",

@@ -6,16 +6,17 @@ import { call, FakeCluster } from "#plugin/fake.fixture.ts";
 import { node } from "../show/node.fixture.ts";
 import { kindOf, type Preflight } from "../show/preflight.ts";
 
-for (const [runtime, isPossible] of [
-  ["containerd://2.2.9", true],
-  ["containerd://2.10.0", true],
-  ["containerd://3.0.0", true],
-  ["containerd://2.0.4", false],
-  ["containerd://1.7.27", false],
-  ["cri-o://1.34.0", false],
+for (const [runtime, isPossible, isOld] of [
+  ["containerd://2.1.0", true, false],
+  ["containerd://2.10.0", true, false],
+  ["containerd://3.0.0", true, false],
+  ["containerd://2.0.4", false, false],
+  ["containerd://1.7.27", false, true],
+  ["cri-o://1.34.0", false, false],
 ] as const)
   test(`predicts mode Runtime exactly for nodes whose containerd is recent: ${runtime}`, () => {
-    assert.equal(kindOf(node({ runtime })).modes.includes("Runtime"), isPossible);
+    const { modes, note = "" } = kindOf(node({ runtime }));
+    assert.deepEqual([modes.includes("Runtime"), note.includes("older")], [isPossible, isOld]);
   });
 
 const server = { "node-role.kubernetes.io/control-plane": "true" };

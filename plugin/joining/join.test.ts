@@ -7,6 +7,7 @@ import type { Cluster, Replacing } from "#kube/client/cluster.ts";
 import { denial, refusal } from "../fake.fixture.ts";
 import { leave } from "./departure.ts";
 import { join } from "./join.ts";
+import { profileOf } from "../clusters/profile.ts";
 
 const own = "/api/v1/namespaces/kube-system";
 const secrets = "/api/v1/namespaces/web/secrets";
@@ -14,10 +15,11 @@ const secrets = "/api/v1/namespaces/web/secrets";
 /** A cluster that stores objects by path. The token of its account is not valid. */
 function memory(id: string) {
   const objects = new Map<string, object>([[own, { metadata: { uid: id } }]]);
-  /** `forbids` returns whether the fake refuses writes to a path. */
-  const memory: { objects: typeof objects; forbids: (path: string) => boolean } = {
+  const memory = {
     objects,
-    forbids: () => false,
+    /** Whether the fake refuses writes to a path. */
+    forbids: (_: string): boolean => false,
+    status: 403,
   };
   const cluster = {
     async get(path: string) {
@@ -29,15 +31,20 @@ function memory(id: string) {
       );
       return { items: items.map(([, object]) => object) };
     },
-    async pages() {},
+    async pages(path: string, _: object, each: (items: readonly object[]) => void) {
+      each([...objects].flatMap(([at, object]) => (at.startsWith(`${path}/`) ? [object] : [])));
+    },
     async apply(path: string, body: { metadata: object }) {
-      if (memory.forbids(path)) throw refusal(403, "PATCH", path);
+      if (memory.forbids(path)) throw refusal(memory.status, "PATCH", path);
       const stored = { ...body, metadata: { ...body.metadata, uid: "u" } };
       if (!path.endsWith("/status")) objects.set(path, stored);
       return stored;
     },
     create: async () => ({ status: { token: "t", expirationTimestamp: "2027-01-01T00:00:00Z" } }),
-    remove: async (path: string) => void objects.delete(path),
+    async remove(path: string) {
+      if (memory.forbids(path)) throw refusal(memory.status, "DELETE", path);
+      objects.delete(path);
+    },
   } as unknown as Replacing;
   return Object.assign(memory, { cluster });
 }
@@ -231,6 +238,75 @@ test("if the cluster refuses the first write of a repeated join, reports that no
   east.forbids = () => true;
   const message = new RegExp(`^${refused}nothing is changed there$`);
   await assert.rejects(joinWith("web/regcred"), { message });
+});
+
+type Clusters = ReturnType<typeof clusters>;
+const profileAt = (name: string) =>
+  `/apis/multicluster.x-k8s.io/v1alpha1/namespaces/global-pull-secret-clusters/clusterprofiles/${name}`;
+const failures: readonly (readonly [
+  when: string,
+  prepare: (rig: Clusters) => void,
+  message: string,
+])[] = [
+  [
+    "the host cannot store the token",
+    ({ host }) => void (host.forbids = isToken),
+    "east: PATCH /api/v1/namespaces/global-pull-secret-clusters/secrets/east: 403 Refused; nothing of the join is left",
+  ],
+  [
+    "the cluster refuses the last write there",
+    ({ there }) => void (there.forbids = (path) => path.includes("/clusterrolebindings/")),
+    "east: PATCH /apis/rbac.authorization.k8s.io/v1/clusterrolebindings/global-pull-secret-joined: 403 Refused; nothing of the join is left",
+  ],
+  [
+    "the cluster has no admission policies",
+    ({ there }) => void Object.assign(there, { forbids: () => true, status: 404 }),
+    "east: its API server has no ValidatingAdmissionPolicies; without them the account could create tokens of other accounts. Join a cluster of Kubernetes 1.30 or newer; nothing is changed",
+  ],
+  [
+    "the host is not prepared",
+    ({ host }) => void host.objects.delete("/api/v1/namespaces/global-pull-secret-clusters"),
+    "namespace/global-pull-secret-clusters: not found in the host; apply manifests/fleet",
+  ],
+  [
+    "the name belongs to another manager",
+    ({ host }) =>
+      void host.objects.set(profileAt("east"), {
+        metadata: {},
+        spec: { clusterManager: { name: "x" } },
+      }),
+    "east: is a ClusterProfile of another manager; give another name",
+  ],
+  [
+    "the name belongs to another cluster",
+    ({ host }) =>
+      void host.objects.set(profileAt("east"), profileOf("east", "west", { context: "a" })),
+    "east: is the name of a different cluster; give another name, or kubectl pull-secret fleet remove east",
+  ],
+  [
+    "the cluster has another name already",
+    ({ host }) =>
+      void host.objects.set(profileAt("far"), profileOf("far", "east", { context: "a" })),
+    "east: this cluster is joined already, as far",
+  ],
+];
+for (const [when, prepare, message] of failures)
+  test(`leaves nothing in the cluster if ${when}`, async () => {
+    const rig = clusters();
+    prepare(rig);
+    await assert.rejects(rig.joinWith(), { message });
+    assert.deepEqual([...rig.there.objects.keys()], [own]);
+  });
+
+test("lists what a failed first join could not delete", async () => {
+  const { host, there: east, joinWith } = clusters();
+  host.cluster.remove = async () => await Promise.reject(refusal(403, "DELETE", "/x"));
+  east.cluster.remove = host.cluster.remove;
+  host.forbids = isToken;
+  await assert.rejects(joinWith(), {
+    message:
+      /403 Refused; clusterrolebinding\/global-pull-secret-joined there: delete it, .*, clusterprofile\/east here: delete it$/,
+  });
 });
 
 test("only if --adopt is given, takes over a cluster of a lost host, and keeps the account's rights", async () => {

@@ -22,7 +22,7 @@ test("asks for a password without showing it, and returns undefined after Ctrl-C
 
 for (const [what, asks, [before, after], answer, shown] of [
   ["a password", askPassword, ["pl4n", "ted\r"], "pl4nted", /^Password: Password: \n$/],
-  ["yes or no", confirm, ["ye", "s\r"], true, /Password \[y\/N\] .*Password \[y\/N\] /s],
+  ["yes or no", confirm, ["ye", "s \r"], true, /Password \[y\/N\] .*Password \[y\/N\] /s],
 ] as const)
   test(`continues to ask for ${what} after Ctrl-Z and fg`, async (t) => {
     const stopped = Promise.withResolvers<void>();

@@ -159,14 +159,35 @@ test("if another host has joined the cluster, does not mark the cluster as leavi
   assert.ok(cluster.writes.every(({ verb }) => verb !== "apply"));
 });
 
-test("lists a cluster whose removal was interrupted, with the command that finishes it", async () => {
+test("lists the clusters, also one whose removal was interrupted, with the command that finishes it", async () => {
   const cluster = clusterOf("id/east");
   const path = profilePath("east");
   const profile = cluster.objects.get(path) as { metadata: object };
   const labels = { "globalpullsecret.io/leaving": "true" };
   cluster.objects.set(path, { ...profile, metadata: { ...profile.metadata, labels } });
-  const { out } = await call(["fleet list"], { cluster });
-  assert.match(out, /is being removed; to finish: kubectl pull-secret fleet remove east/);
+  const conditions = [
+    { type: "Joined", status: "True", message: "joined" },
+    { type: "ControlPlaneHealthy", status: "False", message: "no answer" },
+    { type: "AccountGuarded", status: "False", message: "no policy" },
+  ];
+  const status = { version: { kubernetes: "v1.34.1" }, conditions };
+  const west = profileOf("west", "other", { context: "west" });
+  cluster.objects.set(profilePath("west"), { ...west, status });
+  const listed = await call(["fleet list"], { cluster });
+  assert.equal(
+    listed.out,
+    "  NAME  JOINED   HEALTHY  GUARDED  VERSION\n" +
+      "  east  Unknown  Unknown  Unknown           is being removed; to finish: kubectl pull-secret fleet remove east\n" +
+      "  west  True     False    False    v1.34.1  no answer\n",
+  );
+  const collection = path.replace("/east", "");
+  for (const [code, message] of [
+    [404, /^clusterprofiles\.multicluster\.x-k8s\.io: not served by the host; apply /],
+    [403, /403 Refused; ask for that right\n$/],
+  ] as const) {
+    cluster.refusals.set(collection, code);
+    assert.match((await call(["fleet list"], { cluster })).err, message);
+  }
 });
 
 test("escapes names from the cluster that could fool a terminal", async () => {

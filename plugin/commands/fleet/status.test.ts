@@ -120,6 +120,19 @@ test("shows the latest failures in full above the clusters, and only as codes in
   assert.match(out, /^ *guest-a +Failed +2026-11-23T09:00:00Z +GPS435$/m);
 });
 
+test("reports that the host does not serve FleetSecrets, and a missing right", async () => {
+  const cluster = new FakeCluster();
+  for (const [status, message] of [
+    [404, /^fleetsecrets: not served; apply manifests\/fleet here\n$/],
+    [403, /403 Refused; ask for that right\n$/],
+  ] as const) {
+    cluster.refusals.set(path.replace("/pull-secret", ""), status);
+    const { code, err } = await call(["fleet status"], { cluster });
+    assert.equal(code, 1);
+    assert.match(err, message);
+  }
+});
+
 test("prints JSON with -o json, but not together with --watch", async () => {
   const { out } = await shown(wholeFleet, "-o", "json");
   assert.partialDeepStrictEqual(JSON.parse(out), [{ metadata: { name: "pull-secret" } }]);

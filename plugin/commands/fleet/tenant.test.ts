@@ -20,3 +20,16 @@ test("writes any name of a tenant's namespace as text into the manifest", async 
     for (const { metadata } of others) assert.equal(metadata["namespace"], name);
   }
 });
+
+const own = /^NAMESPACE "[^"]*": belongs to the cluster; give the tenant's own namespace\n$/;
+const invalid = /^NAMESPACE "[^"]*": is not a valid namespace name \(example: tenant-a\)\n$/;
+for (const [name, message] of [
+  ["default", own],
+  ["kube-system", own],
+  ["Tenant", invalid],
+] as const)
+  test(`refuses the namespace ${name}`, async () => {
+    const { code, out, err } = await call(["fleet tenant", name]);
+    assert.deepEqual([code, out], [2, ""]);
+    assert.match(err, message);
+  });

@@ -170,12 +170,10 @@ export class Fleet {
     { others, givenUp, canaries }: Around,
   ): Again | undefined {
     const { object, source, owner, now } = run;
-    const former = new Map(object.status?.clusters?.map((cluster) => [cluster.name, cluster]));
     const judged = served.map((name) => ({
       name,
       ...this.#clusters.judge(name, run),
       isCanary: canaries.has(name),
-      provedAt: Date.parse(former.get(name)?.provedAt ?? "") || 0,
     }));
     const { maxUnavailable = "10%", maxFailures = "5%" } = object.spec.rollout ?? {};
     const action = nextChanges(judged, { maxUnavailable, maxFailures });

@@ -85,17 +85,6 @@ for (const [what, text, change, more = {}, halted = false] of table)
     assert.deepEqual([action.change.join(""), action.halted], [change, halted]);
   });
 
-test("begins with the clusters that proved the last content", () => {
-  const all = [
-    { name: "a", rolloutState: "waiting", provedAt: 1 },
-    { name: "b", rolloutState: "waiting" },
-    { name: "c", rolloutState: "waiting", provedAt: 2 },
-    { name: "d", rolloutState: "done" },
-  ] as const;
-  const { change } = nextChanges(all, { maxUnavailable: 9, maxFailures: 0 });
-  assert.deepEqual(change, ["c", "a", "b"]);
-});
-
 const fleets = fc
   .array(fc.constantFrom(..."dwbsfuDSFck"), { maxLength: 60 })
   .map((all) => clusters(all.join("")));

@@ -27,8 +27,6 @@ export type RankedCluster = Readonly<{
   isDue?: boolean | undefined;
   /** Selected by `rollout.canaries`. */
   isCanary?: boolean | undefined;
-  /** When the cluster last proved any content, in milliseconds. */
-  provedAt?: number | undefined;
 }>;
 
 export type RolloutPace = Readonly<{
@@ -74,7 +72,7 @@ export function nextChanges(
     ? Number.POSITIVE_INFINITY
     : Math.min(limitOf(maxUnavailable, reached), 1 + 2 * count.done);
   const free = halted ? 0 : Math.max(0, places - count.working);
-  return { change: namesOf([...due, ...candidates.toSorted(byProof).slice(0, free)]), halted };
+  return { change: namesOf([...due, ...candidates.slice(0, free)]), halted };
 }
 
 const namesOf = (clusters: readonly RankedCluster[]) => clusters.map(({ name }) => name);
@@ -84,13 +82,6 @@ function countsOf(clusters: readonly RankedCluster[]): Readonly<Record<RolloutSt
   for (const { rolloutState } of clusters) counts[rolloutState] += 1;
   return counts;
 }
-
-/**
- * First the clusters that proved the last content: a cluster that has not proved anything for long
- * is likely to be slow again.
- */
-const byProof = (first: RankedCluster, other: RankedCluster): number =>
-  (other.provedAt ?? 0) - (first.provedAt ?? 0) || (first.name < other.name ? -1 : 1);
 
 /** The number of clusters that `limit` allows. A percentage allows at least one. */
 const limitOf = (limit: number | string, reached: number): number =>

@@ -117,13 +117,6 @@ test("keeps the time of the first write of a content through every state, and dr
   assert.equal(next.clusters?.[0]?.startedAt, undefined);
 });
 
-test("keeps the time at which a cluster last proved any content", () => {
-  const first = statusOf(resultsOf("D"));
-  const later = new Date(now.getTime() + 60_000);
-  const next = statusOf(resultsOf("W", { version: "8", now: later }), first);
-  assert.equal(next.clusters?.[0]?.provedAt, "2026-11-23T12:00:00Z");
-});
-
 test("reports Slow if all others have the Secret, and lists the slow cluster", () => {
   const clusters = [
     { name: "a", state: "Done" },

@@ -64,12 +64,10 @@ export function statusOf(
       earlierEntry?.state === cluster.state && (sameSource || !ofContent.has(cluster.state));
     const since = past(same ? earlierEntry.since : undefined);
     const startedAt = sameSource ? earlierEntry?.startedAt : undefined;
-    const provedAt = cluster.state === "Done" ? since : earlierEntry?.provedAt;
     return {
       ...cluster,
       since,
       ...(startedAt !== undefined || isStarted ? { startedAt: past(startedAt) } : {}),
-      ...(provedAt === undefined ? {} : { provedAt: past(provedAt) }),
     };
   };
   const counts = countsOf(clusters);

@@ -170,8 +170,8 @@ export type FleetSecretTarget = Readonly<{
 export type FleetRollout = Readonly<{
   /**
    * Which clusters get a change first, by the labels of their Namespaces, of their Clusters with
-   * clusterNameLabelValue Name, or of their ClusterProfiles. Without it, one cluster goes first,
-   * preferably one that proved the last change.
+   * clusterNameLabelValue Name, or of their ClusterProfiles. The others follow in the order of
+   * their names.
    */
   canaries?: FleetCanaries;
   /**
@@ -196,8 +196,8 @@ export type FleetRollout = Readonly<{
 
 /**
  * Which clusters get a change first, by the labels of their Namespaces, of their Clusters with
- * clusterNameLabelValue Name, or of their ClusterProfiles. Without it, one cluster goes first,
- * preferably one that proved the last change.
+ * clusterNameLabelValue Name, or of their ClusterProfiles. The others follow in the order of their
+ * names.
  */
 export type FleetCanaries = Readonly<{
   /** The labels that these clusters have, all of them. */
@@ -283,8 +283,6 @@ export type ClusterStatus = Readonly<{
   since: string;
   /** When the present content was first written there. */
   startedAt?: string;
-  /** When it last became Done, with any content. */
-  provedAt?: string;
 }>;
 
 /** A cluster and what failed there. */

@@ -73,7 +73,6 @@ const cluster: Required<ClusterStatus> = {
   reason: "GPS435",
   since: time,
   startedAt: time,
-  provedAt: time,
 };
 const failure: Required<FleetFailure> = {
   name: "guest-a",

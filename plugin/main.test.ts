@@ -12,7 +12,9 @@ import {
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { globalPullSecretPath } from "#kube/client/paths.ts";
 import { additionalPath, call, FakeCluster, pullSecret } from "./fake.fixture.ts";
+import { object } from "./object.fixture.ts";
 import { file, folder, options, run, runHere, testCases, testRefusals } from "./cases.fixture.ts";
 
 const noFull = !existsSync("/dev/full") && "there is no /dev/full";
@@ -168,6 +170,18 @@ test("completes remove with the registries of the Secret", async () => {
   const words = ["__complete", "remove", "--context", "east", ""];
   assert.equal((await call(words, { cluster })).out, "quay.io\n:4\n");
   assert.equal((await call([...words.slice(0, -1), "quay.io", ""], { cluster })).out, ":4\n");
+  const sources = [{ name: "team-a", secretRef: { name: "team-a-pull" } }];
+  cluster.objects.set(globalPullSecretPath, object({ spec: { sources } }));
+  cluster.objects.set(
+    additionalPath.replace("additional-pull-secret", "team-a-pull"),
+    pullSecret({ "ghcr.io": "u:p" }),
+  );
+  const reach = async (how: object) => {
+    assert.deepEqual(how, { kubeconfig: "k", context: undefined, seconds: 3 });
+    return cluster;
+  };
+  const flags = ["__complete", "remove", "--kubeconfig=k", "--source", "team-a", ""];
+  assert.equal((await call(flags, { io: { reach } })).out, "ghcr.io\n:4\n");
   cluster.refusals.set(additionalPath, 403);
   assert.equal((await call(words, { cluster })).out, ":4\n");
 });

@@ -102,6 +102,11 @@ test("takes the document over from a person with kubectl", async () => {
   }
 });
 
+const secretOf = (document: string) => ({
+  ...pullSecret({}),
+  data: { ".dockerconfigjson": btoa(document) },
+});
+
 const refused: readonly (readonly [what: string, secret: object, said: RegExp])[] = [
   [
     "being deleted",
@@ -118,11 +123,9 @@ const refused: readonly (readonly [what: string, secret: object, said: RegExp])[
     pullSecret({}, git),
     /declared by "argocd-controller", which would revert the change/,
   ],
-  [
-    "not JSON",
-    { ...pullSecret({}), data: { ".dockerconfigjson": btoa("junk") } },
-    /additional-pull-secret: .*not JSON/,
-  ],
+  ["not JSON", secretOf("junk"), /additional-pull-secret: .*not JSON/],
+  ["a list", secretOf("[]"), /additional-pull-secret: auths: auths is missing/],
+  ["without an object in auths", secretOf('{"auths":[]}'), /additional-pull-secret: auths: not an/],
   ["refused as a whole", pullSecret({ "c.io": "nocolon" }), /auths\["c\.io"\]\.auth: no colon/],
 ];
 for (const [what, secret, said] of refused)

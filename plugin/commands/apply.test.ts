@@ -84,6 +84,25 @@ test("asks before it removes a registry, and writes nothing without an agreement
   assert.match(asked[0] ?? "", /^Remove 1 registry \(b\.io\) from every node of fake\?$/);
 });
 
+test("names at most five of the registries that it asks about", async () => {
+  const hosts = "abcdef".split("").map((letter) => `${letter}.io`);
+  const cluster = clusterWith(pullSecret(Object.fromEntries(hosts.map((host) => [host, "u:p"]))));
+  for (const [kept, question] of [
+    ["f.io", "Remove 5 registries (a.io, b.io, c.io, d.io, e.io) from every node of fake?"],
+    ["g.io", "Remove 6 registries (a.io, b.io, c.io, d.io, e.io, …) from every node of fake?"],
+  ] as const) {
+    const asked: string[] = [];
+    const confirm = (text: string) => Promise.resolve(asked.push(text) === 0);
+    await call(["apply", "-f", "-"], {
+      cluster,
+      input: documentOf({ [kept]: "u:p" }),
+      io,
+      confirm,
+    });
+    assert.deepEqual(asked, [question]);
+  }
+});
+
 test("asks before it replaces a refused document, because it cannot tell what is removed", async () => {
   const broken = { ...pullSecret({}), data: { ".dockerconfigjson": btoa("junk") } };
   const cluster = clusterWith(broken);

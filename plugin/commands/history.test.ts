@@ -54,6 +54,9 @@ function clusterOf({ present, accepted, served }: Kept): FakeCluster {
   return cluster;
 }
 
+const hosts = (letters: string): Entries =>
+  Object.fromEntries(letters.split("").map((letter) => [`${letter}.io`, "u:p"]));
+
 /** What is kept, and the lines of `history` without the head and repeated blanks. */
 const listings: readonly (readonly [what: string, kept: Kept, lines: readonly string[]])[] = [
   [
@@ -93,6 +96,14 @@ const listings: readonly (readonly [what: string, kept: Kept, lines: readonly st
       },
     },
     ["newest 2026-11-29T11:00:00Z 2 ~a.io", "served 2026-11-29T09:00:00Z 2 -"],
+  ],
+  [
+    "at most six registries in a row",
+    { present: hosts("abcdefgh"), accepted: hosts("ij") },
+    [
+      "pending 2026-11-29T11:00:00Z 8 +a.io +b.io +c.io +d.io +e.io +f.io and 4 more",
+      "served 2026-11-29T10:00:00Z 2 -",
+    ],
   ],
   ["nothing", {}, []],
 ];

@@ -32,9 +32,11 @@ for (const [version, labels, unit] of [
     assert.equal(kindOf(node({ version, labels })).unit, unit);
   });
 
+const fargate = node({ labels: { "eks.amazonaws.com/compute-type": "fargate" } }, "f1");
+
 test("prints the chart's values for the nodes, and refuses to choose for mixed nodes", async () => {
   const k0s = node({ version: "v1.33.1+k0s" });
-  const ofOne = await call(["preflight", "-o", "values"], { cluster: cluster(k0s) });
+  const ofOne = await call(["preflight", "-o", "values"], { cluster: cluster(k0s, fargate) });
   assert.deepEqual(
     [ofOne.code, ofOne.out],
     [0, '{"flags":{"kubeletDirectory":"/var/lib/k0s/kubelet"}}\n'],
@@ -71,7 +73,7 @@ test("prints what an installation would do on each kind of node, and what to kno
     node({ runtime, ready: false }, "w3"),
     node({ version: "v1.34.1+k3s1", labels: server, ...gpu("8") }, "k1"),
     node({ version: "v1.33.1+k0s" }, "k2"),
-    node({ labels: { "eks.amazonaws.com/compute-type": "fargate" } }, "f1"),
+    fargate,
   );
   const terminal = { columns: 80, colour: true };
   const { code, out } = await call(["preflight"], { cluster: fake, terminal });
@@ -115,7 +117,6 @@ test("prints JSON, and expects a small cluster to change one node at a time", as
 
 test("shows 5,000 nodes on one screen, with the expected restarts and their duration", async () => {
   const workers = Array.from({ length: 4997 }, (_, at) => node({}, `w${at}`));
-  const fargate = node({ labels: { "eks.amazonaws.com/compute-type": "fargate" } }, "f0");
   const fake = cluster(...workers, fargate, fargate, fargate);
   const { code, out } = await call(["preflight"], { cluster: fake });
   assert.equal(code, 0);
@@ -227,7 +228,6 @@ for (const [what, args, answers, code, line] of [
   });
 
 test("exits with 1 when no node can be served, or when there is no node", async () => {
-  const fargate = node({ labels: { "eks.amazonaws.com/compute-type": "fargate" } });
   const { code, out } = await call(["preflight"], { cluster: cluster(fargate) });
   assert.equal(code, 1);
   assert.doesNotMatch(out, /kubectl debug/);

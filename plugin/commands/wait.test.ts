@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
-import { additionalPath, call, FakeCluster, pullSecret } from "../fake.fixture.ts";
+import { additionalPath, call, FakeCluster, pullSecret, refusal } from "../fake.fixture.ts";
 import { halted, inForce, object, rolling, source, conditionsOf } from "../object.fixture.ts";
 
 const served = object({ status: { sources: [source("812")], conditions: inForce } });
@@ -170,4 +170,24 @@ test("names the missing CRD", async () => {
   const { code, err } = await call(["wait"], { cluster: fake });
   assert.equal(code, 1);
   assert.match(err, /not served; .*manifests\/crds/);
+});
+
+test("continues after an answer that a later request can change, and stops after any other", async () => {
+  for (const [status, code] of [
+    [410, 0],
+    [429, 0],
+    [500, 0],
+    [400, 1],
+    [403, 1],
+  ] as const) {
+    const fake = cluster(served);
+    const get = fake.get.bind(fake);
+    let isFirst = true;
+    fake.get = async <T>(path: string) => {
+      if (!isFirst || !path.includes("?")) return await get<T>(path);
+      isFirst = false;
+      throw refusal(status, "GET", path);
+    };
+    assert.equal((await call(["wait"], { cluster: fake })).code, code, String(status));
+  }
 });

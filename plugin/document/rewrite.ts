@@ -29,7 +29,7 @@ export type DocumentRewrite = Readonly<{
 }>;
 
 export type Rewritten = Readonly<{
-  did: "created" | "changed" | "deleted" | "nothing";
+  did: "written" | "deleted" | "nothing";
   /** The number of registries that the Secret has now. */
   entries: number;
   /** One line for each warning. */
@@ -88,7 +88,7 @@ async function write(
   const { warnings } = verdict(document);
   if (document.equals(before)) return { did: "nothing", entries, warnings };
   await writeDocument(cluster, { secret, live, document });
-  return { did: live === undefined ? "created" : "changed", entries, warnings };
+  return { did: "written", entries, warnings };
 }
 
 const problemsOf = (judged: Parsed) => (judged.ok ? [] : judged.problems);

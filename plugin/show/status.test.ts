@@ -133,6 +133,33 @@ for (const [delivery, line] of modes)
     );
   });
 
+for (const [columns, width] of [
+  [20, 10],
+  [60, 40],
+  [200, 60],
+] as const)
+  test(`draws a bar of ${width} columns on a terminal of ${columns}`, () => {
+    const bar = /\[(.*)\]/.exec(statusLines(whole, { ...screen, columns }).join())?.[1];
+    assert.equal(bar?.length, width);
+  });
+
+test("shows the state of each source", () => {
+  const rows = [
+    ["WithdrawalAwaited", "False", "deleted   why"],
+    ["Verifying", "Unknown", "being verified  why"],
+    ["Other", "Unknown", "unknown   why"],
+    ["Accepted", "True", "accepted  not on every node yet"],
+  ] as const;
+  for (const [reason, accepted, shown] of rows) {
+    const sources = [{ ...source("8", "7"), reason, accepted, message: "why" }];
+    const lines = statusLines(object({ status: { sources } }), screen);
+    assert.equal(
+      lines.at(-1)?.replaceAll(/ +/g, " "),
+      ` additional-pull-secret ${shown.replaceAll(/ +/g, " ")}`,
+    );
+  }
+});
+
 test("counts the nodes that need help but are not listed", () => {
   const { nodes, ...status } = whole.status ?? {};
   assert.ok(nodes);

@@ -55,10 +55,25 @@ for (const [what, joinedBy, expected] of [
   ["whose account is gone already", undefined, "east: removed\n"],
 ] as const)
   test(`removes a cluster ${what}`, async () => {
-    const cluster = clusterOf(joinedBy);
-    const { code, out } = await call(words, { cluster });
-    assert.deepEqual([code, out], [0, expected]);
-    assert.deepEqual([...cluster.objects.keys()], ["/api/v1/namespaces/kube-system"]);
+    // Without --context, the command uses the context of the join.
+    for (const argv of [words, ["fleet remove", "east", "--yes"]]) {
+      const cluster = clusterOf(joinedBy);
+      const { code, out } = await call(argv, { cluster });
+      assert.deepEqual([code, out], [0, expected]);
+      assert.deepEqual([...cluster.objects.keys()], ["/api/v1/namespaces/kube-system"]);
+    }
+  });
+
+for (const [argv, code, message] of [
+  [["west", "--yes"], 1, "west: not joined; kubectl pull-secret fleet list shows which are\n"],
+  [["east", "--forget", "--context", "fake"], 2, /^--forget: does nothing there; leave out /],
+  [["east", "--forget", "--keep-secrets"], 2, /^--forget: does nothing there; leave out /],
+] as const)
+  test(`refuses \`fleet remove ${argv.join(" ")}\`, and writes nothing`, async () => {
+    const cluster = clusterOf("id/east");
+    const ran = await call(["fleet remove", ...argv], { cluster });
+    assert.deepEqual([ran.code, cluster.writes], [code, []]);
+    assert.match(ran.err, typeof message === "string" ? new RegExp(`^${message}$`) : message);
   });
 
 test("asks before it deletes placed Secrets", async () => {

@@ -153,7 +153,7 @@ for (const [what, object] of theirs)
   test(`refuses a Secret ${what}, and adopts it when the spec requests that`, async () => {
     using guest = await guestWith(rolloutState, [object]);
     assert.equal(guest.is(), "foreign");
-    guest.fleetCluster.mayAdopt = () => true;
+    guest.fleetCluster.holderOf = () => undefined;
     assert.equal(guest.is(), "other");
     await guest.fleetCluster.change(content, owner);
     assert.equal(guest.writes(), 1);

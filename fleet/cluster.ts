@@ -51,10 +51,10 @@ export class FleetCluster {
   #writing = false;
   readonly #contest = new Contest<string>(writes, Object.is);
   /**
-   * Returns whether to take over an existing Secret. `mark` is the owner's mark on the Secret, or
-   * undefined if the Secret has no mark.
+   * Who keeps us from taking over an existing Secret; undefined if nobody does. `mark` is the
+   * owner's mark on the Secret, or undefined if the Secret has no mark.
    */
-  mayAdopt: (mark: string | undefined) => boolean = () => false;
+  holderOf: (mark: string | undefined) => string | undefined = () => "";
 
   constructor(options: Options) {
     const { transport, reach, hint } = options;
@@ -103,8 +103,9 @@ export class FleetCluster {
     const objects = this.#objects();
     if ("is" in objects) return objects;
     const placedObjects = objects.slice(0, transport.placed.length);
-    if (placedObjects.some((object) => object !== undefined && !this.#isOurs(object, owner)))
-      return { is: "foreign", why: sentence("foreign") };
+    const foreign = placedObjects.find((object) => object && !this.#isOurs(object, owner));
+    if (foreign !== undefined)
+      return { is: "foreign", why: sentence("foreign", this.holderOf(ownerMark(foreign))) };
     const steps = transport.placed.map(
       ({ desired }, at) => content && copyStep(placedObjects[at], desired(content, owner), true),
     );
@@ -124,7 +125,7 @@ export class FleetCluster {
 
   /** True for an object that this owner placed, or may take over. */
   #isOurs(object: KubernetesObject, owner: string): boolean {
-    return isPlacedBy(object, owner) || this.mayAdopt(ownerMark(object));
+    return isPlacedBy(object, owner) || this.holderOf(ownerMark(object)) === undefined;
   }
 
   #objects(): Objects | Exclude<There, { is: "foreign" | "other" | "has" }> {

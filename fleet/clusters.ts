@@ -48,7 +48,7 @@ export class FleetClusters {
     served: readonly string[],
     leaving: readonly string[] = [],
     spec?: FleetSecret["spec"],
-    mayAdopt: (name: string, mark: string | undefined) => boolean = () => false,
+    holderOf: (name: string, mark: string | undefined) => string | undefined = () => "",
   ): void {
     const { home, holds, hint } = this.#options;
     const { via, target, clusterAPI } = spec ?? {};
@@ -78,7 +78,7 @@ export class FleetClusters {
     const going = new Set(leaving);
     for (const [name, cluster] of this.#all) {
       cluster.leaving = going.has(name);
-      cluster.mayAdopt = (mark) => mayAdopt(name, mark);
+      cluster.holderOf = (mark) => holderOf(name, mark);
     }
   }
 

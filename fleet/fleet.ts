@@ -127,15 +127,17 @@ export class Fleet {
     );
     // We take no Secret from a FleetSecret that needs it, because the two would overwrite each
     // other.
-    const mayAdopt = (name: string, mark: string | undefined) => {
+    const holderOf = (name: string, mark: string | undefined) => {
       const other = others.get(mark);
-      return other === undefined ? object.spec.conflicts === "Adopt" : isLeaving(other, name);
+      if (other !== undefined)
+        return isLeaving(other, name) ? undefined : `the FleetSecret ${pathOf(other.metadata)}`;
+      return object.spec.conflicts === "Adopt" ? undefined : "another program";
     };
     const successorAt = (name: string) => all.find((other) => isSuccessor(other, object, name));
     const run: Run = { object, source, owner, now };
     const going = members.leaving.map(({ name }) => name);
     const names = [...members.served, ...going];
-    this.#clusters.keep(members.served, going, object.spec, mayAdopt);
+    this.#clusters.keep(members.served, going, object.spec, holderOf);
     const deletedClusters = await this.#deleted(run, members);
     const leaving = members.leaving.filter(({ name }) => !deletedClusters.has(name));
     const { remaining, givenUp } = this.#withdraw(run, { ...members, leaving }, successorAt);
@@ -340,9 +342,10 @@ export class Fleet {
   }
 }
 
-/** Whether the FleetSecret is deleted, or has deselected the cluster. */
+/** Whether the FleetSecret is deleted, has deselected the cluster, or has given it up. */
 const isLeaving = ({ metadata, status }: FleetSecret, name: string): boolean =>
   metadata.deletionTimestamp !== undefined ||
+  status?.givenUp?.some((cluster) => cluster.name === name) === true ||
   status?.clusters?.find((cluster) => cluster.name === name)?.state === "Leaving";
 
 /** Whether `other` brings its own content to the same target in the cluster. */

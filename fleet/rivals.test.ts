@@ -109,6 +109,7 @@ async function rivals(t: TestContext, spec: Partial<FleetSecretSpec> = {}) {
       assert.equal(mark, other);
       return mark?.split("/").at(-1);
     },
+    reason: (name: Name) => of(name)?.status?.clusters?.[0]?.reason ?? "",
     /** State and code of the cluster in the object's status. */
     state(name: Name): string | undefined {
       const [cluster] = of(name)?.status?.clusters ?? [];
@@ -133,6 +134,7 @@ for (const conflicts of ["Refuse", "Adopt"] as const)
       await scenario.select("second");
       await scenario.pass(60);
       assert.deepEqual([scenario.owner(), scenario.state("second")], ["first", "Failed GPS435"]);
+      assert.match(scenario.reason("second"), /the FleetSecret kube-system\/first/);
       await end(scenario);
       await scenario.pass(60, () => assert.ok(scenario.owner(), "the Secret is always there"));
       assert.deepEqual([scenario.owner(), scenario.state("first")], ["second", undefined]);
@@ -151,6 +153,21 @@ test("leaves the Secret in place until its paused successor takes it over", asyn
   await scenario.steer("second", "Managed");
   await scenario.pass(60);
   assert.deepEqual([scenario.owner(), scenario.state("first")], ["second", undefined]);
+});
+
+test("takes over a Secret in a cluster that the other FleetSecret has given up", async (t) => {
+  const scenario = await rivals(t);
+  await scenario.select("first");
+  await scenario.pass(60);
+  await scenario.select("second");
+  await scenario.pass(60);
+  await scenario.steer("second", "Paused");
+  await scenario.deselect("first");
+  await scenario.pass(3700);
+  assert.deepEqual([scenario.owner(), scenario.state("first")], ["first", undefined]);
+  await scenario.steer("second", "Managed");
+  await scenario.pass(60);
+  assert.deepEqual([scenario.owner(), scenario.state("second")], ["second", "Progressing GPS451"]);
 });
 
 /** What keeps a Secret in a cluster from which it should be removed. */

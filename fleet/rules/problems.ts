@@ -12,7 +12,7 @@ export const catalogue = {
   ],
   foreign: [
     "GPS435",
-    "the target exists and was not placed by this object",
+    "the target exists and belongs to {}",
     "delete it there, or set spec.conflicts: Adopt if no other FleetSecret placed it",
   ],
   noKubeconfig: [

@@ -77,7 +77,7 @@ const cluster: Required<ClusterStatus> = {
 const failure: Required<FleetFailure> = {
   name: "guest-a",
   reason: "GPS435",
-  message: "the target exists and was not placed by this object; delete or rename it there",
+  message: "the target exists and belongs to another program; delete or rename it there",
   since: time,
 };
 const condition: Required<FleetCondition> = {

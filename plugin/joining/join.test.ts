@@ -18,7 +18,7 @@ function memory(id: string) {
   const memory = {
     objects,
     /** Whether the fake refuses writes to a path. */
-    forbids: (_: string): boolean => false,
+    forbids: (() => false) as (path: string) => boolean,
     status: 403,
   };
   const cluster = {
@@ -91,8 +91,12 @@ function clusters(east = memory("east"), hostId = "host") {
   return { host, there: east, joinWith, granted };
 }
 
+const profileAt = (name: string) =>
+  `/apis/multicluster.x-k8s.io/v1alpha1/namespaces/global-pull-secret-clusters/clusterprofiles/${name}`;
+
 test("grants rights for the default Secrets if a first join names none", async () => {
-  const { joinWith, granted } = clusters();
+  const { host, joinWith, granted } = clusters();
+  host.objects.set(profileAt("far"), profileOf("far", "another", { context: "a" }));
   await joinWith();
   assert.deepEqual(granted(), ["kube-system/pull-secret", "kube-system/fleet-pull-secret"]);
 });
@@ -241,8 +245,6 @@ test("if the cluster refuses the first write of a repeated join, reports that no
 });
 
 type Clusters = ReturnType<typeof clusters>;
-const profileAt = (name: string) =>
-  `/apis/multicluster.x-k8s.io/v1alpha1/namespaces/global-pull-secret-clusters/clusterprofiles/${name}`;
 const failures: readonly (readonly [
   when: string,
   prepare: (rig: Clusters) => void,
@@ -300,8 +302,8 @@ for (const [when, prepare, message] of failures)
 
 test("lists what a failed first join could not delete", async () => {
   const { host, there: east, joinWith } = clusters();
-  host.cluster.remove = async () => await Promise.reject(refusal(403, "DELETE", "/x"));
-  east.cluster.remove = host.cluster.remove;
+  for (const { cluster } of [host, east])
+    cluster.remove = async () => await Promise.reject(refusal(403, "DELETE", "/x"));
   host.forbids = isToken;
   await assert.rejects(joinWith(), {
     message:

@@ -122,7 +122,7 @@ export const catalogue = {
   deleting: [
     "GPS462",
     "the object is being deleted, but a finalizer holds it",
-    "remove the finalizer, or ask who set it; no other cluster waits for it",
+    "remove the finalizer, or ask who set it",
   ],
   taken: [
     "GPS468",

@@ -54,7 +54,7 @@ export const apply = command(
       "the Secret by server-side apply, under the field manager kubectl-pull-secret, and only if no\n" +
       "other client has changed it in the meantime. If a tool such as Argo CD or External Secrets\n" +
       "declares the document, nothing is written without --force-conflicts. At last it waits, as wait\n" +
-      "does. The exit code is 1 if the new document will not be served.",
+      "does.",
     flags: {
       file: { read: path, required: true, short: "f", what: "the pull secret, or its manifest" },
       ...replacementFlags,

@@ -29,9 +29,8 @@ export const nodes = command(
       "Reads the NodePullSecrets and, if you have the right, the agents' pods in kube-system, the\n" +
       "GlobalPullSecret, and the labels of the Nodes. The role view is enough for all but the labels.\n" +
       "REVISION, RESULT and CODE are from the agent's last report. A node with an empty column WAITS\n" +
-      "has the newest revision; the page Conditions and reasons explains the other words. A time in\n" +
-      "brackets shows how long ago the reason began. With -o json or yaml it prints a list of {node,\n" +
-      "revision, result, code, reason, message, since}.",
+      "has the newest revision; the page Conditions and reasons explains the other words. With -o\n" +
+      "json or yaml it prints a list of {node, revision, result, code, reason, message, since}.",
     flags: {
       waiting: { ...toggle, what: "only nodes that do not have the newest revision" },
       ...watchFlags,

@@ -47,7 +47,7 @@ export const sections: readonly Section[] = [
   },
   {
     title: "Agents",
-    lead: `Found by the agent of a node: in its log, and, if the code explains a result, in the node's [NodePullSecret](nodepullsecret.md). \`kubectl pull-secret nodes\` shows these codes.`,
+    lead: `Found by the agent of a node: in its log, and, if the code explains a result, in the node's [NodePullSecret](nodepullsecret.md).`,
     seen: "`kubectl pull-secret nodes`, and the log of the agent's pod",
     catalogue: agent,
     usual: general.agent,
@@ -70,7 +70,7 @@ export const sections: readonly Section[] = [
   },
   {
     title: "Fleet",
-    lead: `Found in the status of a FleetSecret. \`kubectl pull-secret fleet status\` lists the codes, each with its cluster.`,
+    lead: `Found in the status of a FleetSecret.`,
     seen: "`kubectl pull-secret fleet status`",
     catalogue: fleet,
     usual: general.fleet,

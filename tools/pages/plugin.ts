@@ -90,7 +90,7 @@ create and patch on Secrets, ServiceAccounts, DaemonSets and pods of kube-system
 | 3 | not complete within \`--timeout\` |
 
 Only \`merge --show-credentials\` prints credentials. Commands that remove credentials from nodes
-ask first. You can put flags before the command. Colours are for terminals only; \`NO_COLOR\` and
+ask first. Colours are for terminals only; \`NO_COLOR\` and
 \`TERM=dumb\` disable them.
 
 With \`-o json\` or \`yaml\`, \`check\` prints \`{accepted, problems, warnings, registries}\`. Problems and

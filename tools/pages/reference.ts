@@ -57,7 +57,7 @@ function pageOf(crd: Crd, { place, explain, status }: Words): string {
   return `# ${crd.spec.names.kind}
 
 \`${apiVersion}\`, ${place}. ${schema.description ?? ""}
-After this page you know every field. The same words are in \`kubectl explain ${explain} --recursive\`.
+\`kubectl explain ${explain} --recursive\` prints the same.
 
 ## ${spec === flat ? "content" : "spec"}
 

@@ -19,10 +19,9 @@ export const apply = command(
     example: "-f web.json --clusters east,west",
     more:
       "Applies all manifests in the files by server-side apply, CRDs and namespaces first. Prints a\n" +
-      "line for each cluster and object. If an object fails, the command continues with the others,\n" +
-      "and the exit code is 1. Uses the contexts of your kubeconfig, never the tokens of the host:\n" +
-      "for each cluster the context with its name, or else the context of the join. If a cluster\n" +
-      "joins later, apply again.",
+      "line for each cluster and object. If an object fails, the command continues with the others.\n" +
+      "Uses the contexts of your kubeconfig, never the tokens of the host: for each cluster the\n" +
+      "context with its name, or else the context of the join. If a cluster joins later, apply again.",
     flags: {
       ...manifestFlags,
       check: { ...toggle, what: "write nothing: show what is missing, differs or is not allowed" },

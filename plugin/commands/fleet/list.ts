@@ -14,9 +14,9 @@ export const list = command(
     what: "show the joined clusters, whether the token is accepted, and whether they are healthy",
     example: "",
     more:
-      "Reads the ClusterProfiles that joins have created. The host's fleet controller writes their\n" +
-      "conditions. GUARDED shows whether the policies that restrict the account are in place. With -o\n" +
-      "json or yaml it prints a list of {name, joined, healthy, guarded, version, message}.",
+      "Reads the ClusterProfiles that joins have created. GUARDED shows whether the policies that\n" +
+      "restrict the account are in place. With -o json or yaml it prints a list of {name, joined,\n" +
+      "healthy, guarded, version, message}.",
     flags: { ...outputFlag, ...clusterFlags },
   },
   async ({ output, ...how }, io) => {

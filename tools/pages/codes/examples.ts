@@ -79,6 +79,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   GPS470: ["524288"],
   GPS473: ["labels"],
   GPS474: ["deletion"],
+  GPS468: ["clusters/other"],
   GPS475: ["data: Invalid value"],
   GPS476: ["401 Unauthorized"],
   GPS477: ["2027-03-31T12:00:00Z"],

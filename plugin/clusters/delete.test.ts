@@ -98,14 +98,6 @@ test("waits until the API server serves the kind of a CRD, but not with check", 
   }
 });
 
-test("keeps a Namespace that existed before the apply, and reports it", async () => {
-  const { cluster, objects } = memory();
-  objects.set("/api/v1/namespaces/web", { metadata: { uid: "/api/v1/namespaces/web" } });
-  await applyTo(cluster, manifests, false);
-  const states = (await deleteFrom(cluster, manifests)).map(({ state }) => state);
-  assert.deepEqual(states, ["deleted", "deleted", "kept"]);
-});
-
 const kindTable = [
   ["example.com/v1", "Widget", "gone"],
   ["other.example/v1beta1", "Gadget", "gone"],

@@ -196,6 +196,7 @@ test("a repeated join does not grant a forbidden name that someone wrote into th
 });
 
 const isToken = (path: string) => path.endsWith("/secrets/east");
+const isLast = (path: string) => path.includes("/clusterrolebindings/");
 const isRole = (path: string) => path.includes("/roles/");
 const refused = "east: PATCH \\S+: 403 Refused; ";
 
@@ -245,58 +246,49 @@ test("if the cluster refuses the first write of a repeated join, reports that no
 });
 
 type Clusters = ReturnType<typeof clusters>;
+const context = { context: "a" };
+const left = "403 Refused; nothing of the join is left$";
 const failures: readonly (readonly [
   when: string,
   prepare: (rig: Clusters) => void,
   message: string,
 ])[] = [
-  [
-    "the host cannot store the token",
-    ({ host }) => void (host.forbids = isToken),
-    "east: PATCH /api/v1/namespaces/global-pull-secret-clusters/secrets/east: 403 Refused; nothing of the join is left",
-  ],
-  [
-    "the cluster refuses the last write there",
-    ({ there }) => void (there.forbids = (path) => path.includes("/clusterrolebindings/")),
-    "east: PATCH /apis/rbac.authorization.k8s.io/v1/clusterrolebindings/global-pull-secret-joined: 403 Refused; nothing of the join is left",
-  ],
+  ["the host cannot store the token", ({ host }) => void (host.forbids = isToken), left],
+  ["the cluster refuses its last write", ({ there }) => void (there.forbids = isLast), left],
   [
     "the cluster has no admission policies",
     ({ there }) => void Object.assign(there, { forbids: () => true, status: 404 }),
-    "east: its API server has no ValidatingAdmissionPolicies; without them the account could create tokens of other accounts. Join a cluster of Kubernetes 1.30 or newer; nothing is changed",
+    "^east: its API server has no Validating.* 1\\.30 or newer; nothing is changed$",
   ],
   [
     "the host is not prepared",
     ({ host }) => void host.objects.delete("/api/v1/namespaces/global-pull-secret-clusters"),
-    "namespace/global-pull-secret-clusters: not found in the host; apply manifests/fleet",
+    "^namespace/global-pull-secret-clusters: not found in the host; apply manifests/fleet$",
   ],
   [
     "the name belongs to another manager",
-    ({ host }) =>
-      void host.objects.set(profileAt("east"), {
-        metadata: {},
-        spec: { clusterManager: { name: "x" } },
-      }),
-    "east: is a ClusterProfile of another manager; give another name",
+    ({ host }) => {
+      const spec = { clusterManager: { name: "x" } };
+      host.objects.set(profileAt("east"), { metadata: {}, spec });
+    },
+    "^east: is a ClusterProfile of another manager; give another name$",
   ],
   [
     "the name belongs to another cluster",
-    ({ host }) =>
-      void host.objects.set(profileAt("east"), profileOf("east", "west", { context: "a" })),
-    "east: is the name of a different cluster; give another name, or kubectl pull-secret fleet remove east",
+    ({ host }) => void host.objects.set(profileAt("east"), profileOf("east", "x", context)),
+    "^east: is the name of a different cluster; .* kubectl pull-secret fleet remove east$",
   ],
   [
     "the cluster has another name already",
-    ({ host }) =>
-      void host.objects.set(profileAt("far"), profileOf("far", "east", { context: "a" })),
-    "east: this cluster is joined already, as far",
+    ({ host }) => void host.objects.set(profileAt("far"), profileOf("far", "east", context)),
+    "^east: this cluster is joined already, as far$",
   ],
 ];
 for (const [when, prepare, message] of failures)
   test(`leaves nothing in the cluster if ${when}`, async () => {
     const rig = clusters();
     prepare(rig);
-    await assert.rejects(rig.joinWith(), { message });
+    await assert.rejects(rig.joinWith(), { message: new RegExp(message) });
     assert.deepEqual([...rig.there.objects.keys()], [own]);
   });
 

@@ -16,9 +16,18 @@ const reported = (sources: GlobalPullSecret["status"], conditions = inForce) =>
 /** The versions that the controller has read, and that the nodes have. */
 const at = (read: string, served = read, conditions = inForce) =>
   reported({ sources: [source(read, served)] }, conditions);
-const verdict = (accepted: "True" | "False" | "Unknown", reason: string, more = {}) => ({
-  sources: [{ name: "additional-pull-secret", accepted, reason, message: "why", ...more }],
-});
+/** What the controller has decided about the version that it has read. */
+function judged(
+  accepted: "True" | "False" | "Unknown",
+  reason: string,
+  resourceVersion?: string,
+  conditions = inForce,
+): GlobalPullSecret {
+  const read = { ...(resourceVersion !== undefined && { resourceVersion }) };
+  const status = { name: "additional-pull-secret", accepted, reason, message: "why", ...read };
+  return reported({ sources: [status] }, conditions);
+}
+const why = /^additional-pull-secret: why$/;
 const noSource = conditionsOf("nobody", "NoSource", "no source has credentials to apply");
 const leftBehind = conditionsOf("nobody", "NodesLeftBehind", "n7 may keep the entries");
 const withdrawn = (conditions: typeof inForce, generation = 3) =>
@@ -69,28 +78,28 @@ const cases: readonly (readonly [
   ],
   [
     "the controller refuses the version",
-    reported(verdict("False", "Rejected", { resourceVersion: "812" })),
+    judged("False", "Rejected", "812"),
     secret("812"),
     "failed",
-    /additional-pull-secret: why/,
+    why,
   ],
   [
     "the controller refused the previous version",
-    reported(verdict("False", "Rejected", { resourceVersion: "790" }), halted),
+    judged("False", "Rejected", "790", halted),
     secret("812"),
     "waiting",
     /not read/,
   ],
   [
     "the Secret has lost most of its registries, and the grace period has not ended",
-    reported(verdict("False", "WithdrawalAwaited"), halted),
+    judged("False", "WithdrawalAwaited", undefined, halted),
     secret("812"),
     "waiting",
-    /^additional-pull-secret: why$/,
+    why,
   ],
   [
     "the controller is not allowed to read the Secret",
-    reported(verdict("Unknown", "Forbidden")),
+    judged("Unknown", "Forbidden"),
     secret("812"),
     "failed",
     /why/,
@@ -144,10 +153,10 @@ const cases: readonly (readonly [
   ],
   [
     "the Secret is deleted, and the grace period has not ended",
-    reported(verdict("False", "WithdrawalAwaited"), rolling),
+    judged("False", "WithdrawalAwaited", undefined, rolling),
     secret(undefined),
     "waiting",
-    /additional-pull-secret: why/,
+    why,
   ],
   [
     "the Secret is deleted, and the nodes remove its entries",
@@ -210,24 +219,24 @@ const cases: readonly (readonly [
   ],
   [
     "spec.sources names a Secret that does not exist",
-    reported(verdict("False", "Missing")),
+    judged("False", "Missing"),
     named(undefined),
     "waiting",
-    /additional-pull-secret: why/,
+    why,
   ],
   [
     "the caller is not allowed to get the Secret, and status reports it as missing",
-    reported(verdict("False", "Missing")),
+    judged("False", "Missing"),
     named("hidden"),
     "waiting",
-    /additional-pull-secret: why/,
+    why,
   ],
   [
     "the caller is not allowed to get the Secret, and status reports it as refused",
-    reported(verdict("False", "Rejected", { resourceVersion: "790" })),
+    judged("False", "Rejected", "790"),
     named("hidden"),
     "failed",
-    /additional-pull-secret: why/,
+    why,
   ],
   [
     "the caller is not allowed to get the Secret, and status reports a rollout of it",
@@ -302,20 +311,8 @@ const deletions: readonly (readonly [
     /n7 may keep the entries/,
   ],
   ["other sources are in force", reported({ sources: [] }), undefined, "served", /revision 7/],
-  [
-    "spec.sources still names the Secret",
-    reported(verdict("False", "Missing")),
-    undefined,
-    "served",
-    /./,
-  ],
-  [
-    "the policy keeps its entries on the nodes",
-    reported(verdict("False", "Kept")),
-    undefined,
-    "failed",
-    /^additional-pull-secret: why$/,
-  ],
+  ["spec.sources still names the Secret", judged("False", "Missing"), undefined, "served", /./],
+  ["the policy keeps its entries on the nodes", judged("False", "Kept"), undefined, "failed", why],
   [
     "the controller has not read the deletion yet",
     at("812"),
@@ -332,10 +329,10 @@ const deletions: readonly (readonly [
   ],
   [
     "the grace period has not ended",
-    reported(verdict("False", "WithdrawalAwaited"), rolling),
+    judged("False", "WithdrawalAwaited", undefined, rolling),
     undefined,
     "waiting",
-    /additional-pull-secret: why/,
+    why,
   ],
   ["the Secret still exists", at("812"), "812", "failed", /still exists/],
 ];

@@ -23,6 +23,7 @@ const resultsOf = (letters: string, more: Partial<FoundClusters> = {}): FoundClu
   clusters: Array.from(letters, (letter, at) => ({
     name: `c${at}`,
     state: names[letter] ?? "Waiting",
+    ...(letter === "H" ? { reason: sentence("notListed", "x") } : {}),
   })),
   version: "7",
   stalled: undefined,
@@ -55,6 +56,8 @@ const table: readonly (readonly [string, string, string, Partial<FoundClusters>?
   ["one leaves", "DL", "Reconciling"],
   ["one refuses", "DF", ""],
   ["one refuses and another waits", "WF", "Reconciling"],
+  ["one waits for a person", "DH", ""],
+  ["one waits for a person and another for its turn", "HW", "Reconciling"],
   ["it is stalled", "DW", "Stalled", { stalled }],
   ["it is paused", "DW", "", { paused: true }],
 ];
@@ -125,6 +128,11 @@ test("reports Slow if all others have the Secret, and lists the slow cluster", (
   const { conditions, failures } = statusOf(resultsOf("", { clusters }));
   assert.equal(conditions?.[0]?.reason, "Slow");
   assert.partialDeepStrictEqual(failures, [{ name: "b", reason: "GPS456" }]);
+});
+
+test("reports that a cluster waits for a person as a refusal, and not as progress", () => {
+  const { conditions } = statusOf(resultsOf("DHW"));
+  assert.equal(conditions?.[0]?.reason, "Refused");
 });
 
 test("counts each cluster once, but does not count a leaving cluster as selected", () => {

@@ -130,16 +130,19 @@ function rowsOf(results: FoundClusters): readonly Row[] {
     ...(unreachable > 0 ? [`${unreachable} unreachable`] : []),
     ...(leaving > 0 ? [`${leaving} leaving`] : []),
   ].join(", ");
-  const moving = waiting + progressing + leaving > 0;
+  const held = clusters.filter((cluster) => isHeld(cluster)).length;
+  const moving = waiting - held + progressing + leaving > 0;
   const whole = selected > 0 && done === selected && leaving === 0;
   const ready = stalled === undefined && !paused && whole;
   const slow = clusters.filter((cluster) => isSlow(cluster)).length;
-  const reason = stalled?.reason ?? (paused ? "Paused" : reasonOf(counts, slow));
+  const reason = stalled?.reason ?? (paused ? "Paused" : reasonOf(counts, slow, held));
   const message = stalled?.message ?? numbers;
   // True even while clusters are unreachable or no cluster is selected, because we continue by
   // ourselves when a cluster answers again or is selected.
   const going =
-    stalled === undefined && !paused && (moving || unreachable > 0 || (failed === 0 && !whole));
+    stalled === undefined &&
+    !paused &&
+    (moving || unreachable > 0 || (failed + held === 0 && !whole));
   return [
     { type: "Ready", status: truth(ready), reason, message },
     { type: "Reconciling", status: truth(going), reason, message: numbers },
@@ -174,14 +177,18 @@ function isAvailable({ clusters, minAvailable = "90%" }: FoundClusters): boolean
   return done >= least && 2 * done > selected;
 }
 
+/** Waits for a person. A cluster that only waits for its turn has no reason. */
+const isHeld = ({ state, reason }: State): boolean => state === "Waiting" && reason !== undefined;
+
 const isSlow = ({ state, reason = "" }: State): boolean =>
   state === "Progressing" && reason.startsWith(codeOf("slow"));
 
 function reasonOf(
   { selected, done, failed, unreachable, leaving }: FleetCounts,
   slow: number,
+  held: number,
 ): FleetReason {
-  if (failed > 0) return "Refused";
+  if (failed + held > 0) return "Refused";
   if (slow > 0 && done + unreachable + slow === selected && leaving === 0) return "Slow";
   if (done + unreachable < selected || leaving > 0) return "Progressing";
   if (unreachable > 0) return "Unreachable";
@@ -276,13 +283,12 @@ function givenUpOf(
   return [...fresh.map((cluster) => failureOf(cluster, now)), ...remaining].slice(0, mostGivenUp);
 }
 
-/**
- * Whether to list the cluster as a failure. A cluster that only waits for its turn has no reason.
- */
+/** Whether to list the cluster as a failure. */
 const isTrouble = (cluster: State): boolean =>
   cluster.state === "Failed" ||
   isSlow(cluster) ||
-  (["Unreachable", "Waiting"].includes(cluster.state) && cluster.reason !== undefined);
+  isHeld(cluster) ||
+  (cluster.state === "Unreachable" && cluster.reason !== undefined);
 
 /** Splits the reason, which has the form `code: what; what to do`. */
 function failureOf(

@@ -20,7 +20,7 @@ export const fleetReasons = {
   NoClusters: "No cluster is selected; look at the labels.",
   Unreachable: "Some clusters cannot be reached; all others have the Secret.",
   Paused: "`spec.managementState` is Paused.",
-  Refused: "Some clusters refuse the Secret; the others are served.",
+  Refused: "Some clusters refuse the Secret, or do not use it; the others are served.",
   Slow: "Some clusters have not proved the Secret within two minutes.",
 } as const;
 

@@ -45,6 +45,10 @@ const special: Readonly<Record<string, readonly [series: string, values: string]
     'fleet_clusters{object="kube-system/a",state="Failed"}',
     `0x${well} 2x${wrong} 0x100`,
   ],
+  GlobalPullSecretFleetClusterWaits: [
+    'fleet_clusters{object="kube-system/a",state="Waiting"}',
+    `0x${well} 1x${wrong} 0x100`,
+  ],
   GlobalPullSecretSyncAway: [
     'sync_last_success_timestamp_seconds{exported_namespace="tenant"}',
     `999999x${well} 0x${wrong} 999999x100`,

@@ -81,7 +81,7 @@ test("keeps the labels that name an alert's subject, and shows them in its descr
     );
     named += expected.length;
   }
-  assert.equal(named, 8);
+  assert.equal(named, 10);
 });
 
 test("uses in alerts and panels only metrics of docs/reference/metrics.md", () => {

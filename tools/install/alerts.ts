@@ -330,6 +330,16 @@ export const alerts: readonly Alert[] = [
     runbook: `${codesPage}#fleet`,
   },
   {
+    alert: "GlobalPullSecretFleetClusterWaits",
+    of: ["fleet"],
+    expr: fleetClusters("Waiting"),
+    for: "2h",
+    severity: "warning",
+    summary: "A cluster of the fleet does not get or use the Secret",
+    description: ofFleet("A cluster that waits for a person has a code and what to do."),
+    runbook: `${codesPage}#fleet`,
+  },
+  {
     alert: "GlobalPullSecretSyncAway",
     of: ["sync-management", "sync-tenant"],
     expr: `time() - max by (exported_namespace) (${metric("sync_last_success_timestamp_seconds")}) > 300`,

@@ -136,6 +136,20 @@ for (const [what, secret, said] of refused)
     assert.match(err, said);
   });
 
+test("writes nothing if the Secret has the credential already", async () => {
+  const cluster = clusterWith(secretOf(JSON.stringify({ auths: { "quay.io": entry } })));
+  const { out } = await add(cluster, "quay.io");
+  assert.match(out, /^additional-pull-secret: "quay\.io": has this credential already \(.*: 1\)\n/);
+  assert.deepEqual(cluster.writes, []);
+});
+
+test("`remove` does not delete a Secret that Git declares", async () => {
+  const cluster = clusterWith(pullSecret({ "quay.io": "x:y" }, git));
+  const { code, err } = await call(["remove", "quay.io", "--yes"], { cluster });
+  assert.deepEqual([code, cluster.writes], [1, []]);
+  assert.match(err, /declared by "argocd-controller", which would revert the change/);
+});
+
 test("refuses a registry that the spec protects", async () => {
   const cluster = clusterWith(undefined);
   cluster.objects.set(globalPullSecretPath, object({ spec: { protectedRegistries: ["quay.io"] } }));

@@ -136,6 +136,13 @@ for (const [what, secret, said] of refused)
     assert.match(err, said);
   });
 
+test("refuses an entry that no image can match, although the other entries are useful", async () => {
+  const cluster = clusterWith(pullSecret({ "a.io": "u:p" }));
+  const { code, err } = await add(cluster, "Quay.io");
+  assert.deepEqual([code, cluster.writes], [1, []]);
+  assert.match(err, /auths\["Quay\.io"\]: .*capitals in the host/);
+});
+
 test("writes nothing if the Secret has the credential already", async () => {
   const cluster = clusterWith(secretOf(JSON.stringify({ auths: { "quay.io": entry } })));
   const { out } = await add(cluster, "quay.io");

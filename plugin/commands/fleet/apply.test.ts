@@ -32,7 +32,8 @@ function rig(t: Parameters<typeof temporary>[0]) {
   cluster.objects.set("/api/v1/namespaces/kube-system", { metadata: { uid: "id" } });
   const core = [resource("namespaces", "Namespace", false), resource("secrets", "Secret")];
   cluster.objects.set("/api/v1", { resources: core });
-  cluster.objects.set("/apis/apps/v1", { resources: [resource("deployments", "Deployment")] });
+  const apps = ["deployments/status", "deployments"].map((name) => resource(name, "Deployment"));
+  cluster.objects.set("/apis/apps/v1", { resources: apps });
   for (const name of ["west", "far", "east", "north", "theirs"]) {
     const id = name === "far" ? "another" : "id";
     const profile = profileOf(name, id, { context: `admin@${name}` });

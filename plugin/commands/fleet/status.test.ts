@@ -106,8 +106,7 @@ for (const [object, expected] of table)
 
 test("prints a line for each cluster, or reports that there is no FleetSecret", async () => {
   const since = "2026-11-23T09:00:00Z";
-  const why =
-    "GPS435: the target exists and belongs to another program; delete or rename it there";
+  const why = "GPS435: the target exists and belongs to another program; delete or rename it there";
   assert.equal(
     (await shown(wholeFleet)).out,
     `kube-system/pull-secret  Progressing: 0 of 1 clusters have it

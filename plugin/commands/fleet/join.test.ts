@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { call, FakeCluster } from "#plugin/fake.fixture.ts";
+import type { Replacing } from "#kube/client/cluster.ts";
+import { call, denial, FakeCluster } from "#plugin/fake.fixture.ts";
+import type { Reach } from "#plugin/terminal/io.ts";
 
 test("refuses an empty --context before any request", async () => {
   const cluster = new FakeCluster();
@@ -8,4 +10,33 @@ test("refuses an empty --context before any request", async () => {
   const { code, out, err } = await call(["fleet join", "east", "--context", ""], { cluster });
   assert.deepEqual([code, out, cluster.writes], [2, "", []]);
   assert.equal(err, "--context: is empty; give the kubeconfig's context of the joined cluster\n");
+});
+
+test("joins a cluster, records the flags, and prints when the token ends", async () => {
+  const cluster = new FakeCluster();
+  cluster.objects.set("/api/v1/namespaces/kube-system", { metadata: { uid: "id" } });
+  cluster.objects.set("/api/v1/namespaces/global-pull-secret-clusters", {});
+  const status = { token: "t", expirationTimestamp: "2027-01-01T00:00:00Z" };
+  cluster.create = async <T>() => ({ status }) as T;
+  const refuses = async (): Promise<never> => await Promise.reject(denial);
+  const guarded = { get: async () => {}, create: refuses, apply: refuses } as unknown as Replacing;
+  const io = { reach: async ({ token }: Reach) => (token === "t" ? guarded : cluster) };
+  const flags = ["--server", "https://10.0.0.1", "--tls-server-name", "kubernetes"];
+  const argv = ["fleet join", "east", "--context", "fake", ...flags];
+  const { code, out, err } = await call(argv, { cluster, io });
+  assert.deepEqual([code, err], [0, ""]);
+  assert.equal(
+    out,
+    "east: joined; its token is good until 2027-01-01T00:00:00.000Z\n" +
+      "next: kubectl pull-secret fleet list\n",
+  );
+  const [, server, , name] = flags;
+  assert.partialDeepStrictEqual(cluster.writes.at(-1)?.body, {
+    metadata: {
+      annotations: {
+        "globalpullsecret.io/server": server,
+        "globalpullsecret.io/tls-server-name": name,
+      },
+    },
+  });
 });

@@ -191,17 +191,42 @@ for (const managementState of ["Managed", "Paused"] as const)
     assert.deepEqual(finalizers, [[]]);
   });
 
-test("forgets a deselected cluster that Cluster API has deleted, without reporting a loss", async () => {
-  const { fleet, written } = fleetWith(0);
-  const since = new Date(Date.now() - 600_000).toISOString();
-  const deleted = { ...object, status: { clusters: [{ name: "gone", state: "Leaving", since }] } };
-  while (written.at(-1)?.clusters?.length !== 0) {
-    await fleet.run(deleted as FleetSecret, [object]);
-    await setImmediate();
-  }
-  fleet.close();
-  assert.equal(written.at(-1)?.givenUp, undefined);
-});
+const byName = { clusterNameLabelValue: "Name" } as const;
+const byLabel = { clusterSelector: { matchLabels: { c: "d" } } } as const;
+for (const [what, clusterAPI, hasKubeconfig, isForgotten] of [
+  ["Clusters by name", byName, true, true],
+  ["Clusters by label", byLabel, true, true],
+  ["namespaces", {}, true, false],
+  ["namespaces", {}, false, true],
+] as const)
+  test(`if it selects ${what}, ${isForgotten ? "forgets" : "keeps"} a leaving cluster that has ${hasKubeconfig ? "a" : "no"} kubeconfig and no Cluster`, async () => {
+    const written: FleetSecretStatus[] = [];
+    const home = {
+      async pages() {},
+      get: async () => (hasKubeconfig ? { data: { value: "eA==" } } : undefined),
+      async apply(_: string, { status = {} }: FleetSecret) {
+        written.push(status);
+        return object;
+      },
+      async patch() {},
+    } as unknown as Cluster;
+    const place = { home, clusterId: "id", holds: () => true, source: empty };
+    const fleet = new Fleet({ ...place, hint() {}, log() {} });
+    const since = new Date(Date.now() - 600_000).toISOString();
+    const moved: FleetSecret = {
+      ...object,
+      spec: { ...object.spec, clusterAPI: { namespaceSelector: {}, ...clusterAPI } },
+      status: { clusters: [{ name: "gone", state: "Leaving", since }] },
+    };
+    const isAwaited = () => isForgotten && written.at(-1)?.clusters?.length !== 0;
+    for (let run = 0; run < 20 || isAwaited(); run += 1) {
+      await fleet.run(moved, [moved]);
+      await setImmediate();
+    }
+    fleet.close();
+    const { clusters = [], givenUp } = written.at(-1) ?? assert.fail("no status");
+    assert.deepEqual([clusters.length, givenUp], [isForgotten ? 0 : 1, undefined]);
+  });
 
 test("when it gives up a cluster at the deadline, reports this in an Event on the object", async () => {
   const events: CoreV1Event[] = [];

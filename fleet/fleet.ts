@@ -11,7 +11,7 @@ import { writeFinalizer } from "#runtime/finalizer.ts";
 import { statusWriter, type StatusWriter } from "#runtime/status.ts";
 import { fleetManager } from "./connection.ts";
 import { FleetClusters, type Run } from "./clusters.ts";
-import { isDeleted } from "./inventory/cluster-api.ts";
+import { isDeleted, needsClusters } from "./inventory/cluster-api.ts";
 import { releasedFrom, selectedBy, type Selection } from "./inventory/inventory.ts";
 import { nextChanges } from "./rules/order.ts";
 import { sourceContent, ownerOf, type Judged } from "./rules/content.ts";
@@ -307,13 +307,20 @@ export class Fleet {
     return { remaining, givenUp: abandoned };
   }
 
-  /** Leaving clusters that Cluster API has deleted. Nothing is left there, and nothing is lost. */
+  /**
+   * Leaving clusters that Cluster API has deleted, or that `clusterctl move` has moved to another
+   * management cluster, which now serves them. If Clusters are selected, a cluster also leaves by
+   * the loss of its object, so we ask even while the cluster answers.
+   */
   async #deleted(run: Run, { leaving }: Members): Promise<ReadonlySet<string>> {
     const names = new Set<string>();
-    for (const { name, due } of leaving) {
-      const reason = due ? this.#clusters.leaving(name, run).reason : undefined;
-      const hasNoKubeconfig = reason?.startsWith(codeOf("noKubeconfig")) === true;
-      if (hasNoKubeconfig && (await isDeleted(this.#place.home, name))) names.add(name);
+    const { via, clusterAPI } = run.object.spec;
+    const areClusters = via !== "ClusterResourceSet" && needsClusters(clusterAPI);
+    for (const { name } of leaving.filter(({ due }) => due)) {
+      const isCluster = areClusters && !name.includes("/");
+      const { reason } = this.#clusters.leaving(name, run);
+      const isAsked = isCluster || reason?.startsWith(codeOf("noKubeconfig")) === true;
+      if (isAsked && (await isDeleted(this.#place.home, name))) names.add(name);
     }
     return names;
   }

@@ -1,7 +1,7 @@
 /** Serves all FleetSecrets of one namespace in one loop. */
 import type { V1Namespace } from "@kubernetes/client-node";
 import type { Logger } from "pino";
-import type { ClusterAPISource, ClusterStatus, FleetSecret } from "#api/fleet-secret.ts";
+import type { ClusterStatus, FleetSecret } from "#api/fleet-secret.ts";
 import { uidOf } from "#kube/client/ownership.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { followCollection, watchCollection } from "#kube/watch/collection.ts";
@@ -10,6 +10,7 @@ import { createLoop, isConflict, logFailures, sooner, warnOf, type Again } from 
 import { allClusters, clusterProfilesIn, fleetSecretsIn } from "#kube/client/paths.ts";
 import { CollectionInformer } from "#kube/watch/informer.ts";
 import { Fleet, pathOf, type FleetPlace } from "./fleet.ts";
+import { needsClusters } from "./inventory/cluster-api.ts";
 import { keepJoinedClusters } from "./joined-clusters.ts";
 import { Source } from "./source.ts";
 
@@ -67,10 +68,7 @@ export function createFleets(options: Options) {
       inventoryVersion: () => inventoryVersion,
     };
     forget(new Set(all.map(uidOf)));
-    if (
-      all.some(({ spec: { clusterAPI } }) => clusterAPI !== undefined && needsClusters(clusterAPI))
-    )
-      watchClusters?.();
+    if (all.some(({ spec: { clusterAPI } }) => needsClusters(clusterAPI))) watchClusters?.();
     const answers = await Promise.all(all.map((object) => serve(object, all, place)));
     count(all);
     return answers.reduce(sooner, undefined);
@@ -174,6 +172,3 @@ export function createFleets(options: Options) {
     },
   };
 }
-
-const needsClusters = ({ clusterNameLabelValue, clusterSelector }: ClusterAPISource): boolean =>
-  clusterNameLabelValue === "Name" || clusterSelector !== undefined;

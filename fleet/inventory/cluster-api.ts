@@ -40,6 +40,10 @@ export async function clustersOf(
   return clusters;
 }
 
+/** Whether the source selects objects of kind Cluster, and not only namespaces. */
+export const needsClusters = (source: ClusterAPISource | undefined): boolean =>
+  source?.clusterNameLabelValue === "Name" || source?.clusterSelector !== undefined;
+
 /**
  * True if Cluster API has deleted the cluster: there is no object Cluster, and Cluster API removes
  * it only after the cluster's machines. False if we cannot read the Clusters.

@@ -158,8 +158,8 @@ test("after an unexpected error, prints one line that quotes no input", async ()
 test("completes --context with the contexts of the kubeconfig", async () => {
   const contexts = () => Promise.resolve(["east", "west"]);
   const words = ["__complete", "status", "--context", "e"];
-  const { out } = await call(words, { io: { contexts } });
-  assert.equal(out, "east\n:4\n");
+  const completed = { code: 0, out: "east\n:4\n", err: "" };
+  assert.deepEqual(await call(words, { io: { contexts } }), completed);
   const broken = () => Promise.reject(new Error("no kubeconfig"));
   assert.equal((await call(words, { io: { contexts: broken } })).out, ":4\n");
 });

@@ -218,5 +218,6 @@ test("exits with 1 when no node can be served, or when there is no node", async 
   const { code, out } = await call(["preflight"], { cluster: cluster(fargate) });
   assert.equal(code, 1);
   assert.doesNotMatch(out, /kubectl debug/);
-  assert.equal((await call(["preflight"], { cluster: cluster() })).code, 1);
+  const none = await call(["preflight"], { cluster: cluster() });
+  assert.deepEqual(none, { code: 1, out: "there are no nodes\n", err: "" });
 });

@@ -107,7 +107,7 @@ export async function change(testbed: Testbed, document?: string): Promise<Measu
   };
 }
 
-export function publishedIn({ data }: V1Secret): number {
+function publishedIn({ data }: V1Secret): number {
   return Number(Buffer.from(data?.[secretKeys.revision] ?? "", "base64").toString());
 }
 

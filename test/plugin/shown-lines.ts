@@ -83,5 +83,7 @@ export const notRun: Readonly<Record<string, string>> = {
       "needs both clusters of docs/extend/sealed.md, which test/e2e/two-clusters follows",
     ]),
   ),
+  "kubectl pull-secret preflight -o values":
+    "needs nodes; plugin/commands/preflight.test.ts runs it for nodes of several kinds",
   "kubectl pull-secret uninstall": "asks a person; uninstall.ts runs it last, with --yes",
 };

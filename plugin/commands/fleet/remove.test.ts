@@ -188,12 +188,13 @@ test("lists the clusters, also one whose removal was interrupted, with the comma
   const status = { version: { kubernetes: "v1.34.1" }, conditions };
   const west = profileOf("west", "other", { context: "west" });
   cluster.objects.set(profilePath("west"), { ...west, status });
-  const listed = await call(["fleet list"], { cluster });
+  const terminal = { columns: 80, colour: true };
+  const listed = await call(["fleet list"], { cluster, terminal });
   assert.equal(
     listed.out,
-    "  NAME  JOINED   HEALTHY  GUARDED  VERSION\n" +
-      "  east  Unknown  Unknown  Unknown           is being removed; to finish: kubectl pull-secret fleet remove east\n" +
-      "  west  True     False    False    v1.34.1  no answer\n",
+    "\u001b[1m  NAME  JOINED   HEALTHY  GUARDED  VERSION\u001b[0m\n" +
+      "\u001b[33m  east  Unknown  Unknown  Unknown           is being removed; to finish: kubectl pull-secret fleet remove east\u001b[0m\n" +
+      "\u001b[33m  west  True     False    False    v1.34.1  no answer\u001b[0m\n",
   );
   const collection = path.replace("/east", "");
   for (const [code, message] of [

@@ -1,8 +1,8 @@
 /**
  * What a restart of the kubelet costs the node's pods: how many of 30 endpoints leave their
- * Service, and for how long. Their readiness probes have the default period of ten seconds. Kubelets
- * before 1.35 call every probed container unready until its next probe: `KUBERNETES=1.33 npm run
- * bench -- --only probes`.
+ * Service, and for how long. Their readiness probes have the default period of ten seconds. Before
+ * 1.35 a kubelet calls every probed container unready until its next probe: `KUBERNETES=1.33 npm
+ * run bench -- --only probes`.
  */
 import type { V1EndpointSlice } from "@kubernetes/client-node";
 import { setTimeout as sleep } from "node:timers/promises";

@@ -31,6 +31,15 @@ test("selects the canaries by label among the selected clusters of each inventor
   assert.deepEqual([...selection.canaries].toSorted(), ["p/s", "s"]);
 });
 
+test("selects namespaces as canaries where one ClusterResourceSet serves a namespace", async () => {
+  const { clusterProfiles: _, ...others } = spec;
+  const namespaceSelector = { matchLabels: { fleet: "x" } };
+  const clusterAPI = { namespaceSelector, clusterNameLabelValue: "Name" } as const;
+  const rollout = { canaries: { matchLabels: { stage: "staging" } } };
+  const delegated = { ...others, clusterAPI, via: "ClusterResourceSet", rollout } as const;
+  assert.deepEqual([...(await selectedBy(home, delegated)).canaries], ["s"]);
+});
+
 test("selects no canaries without rollout.canaries", async () => {
   const { canaries } = await selectedBy(home, spec);
   assert.equal(canaries.size, 0);

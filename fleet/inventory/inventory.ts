@@ -28,8 +28,10 @@ export async function selectedBy(home: Cluster, spec: FleetSecretSpec): Promise<
 /** The spec with the selector of the canaries added to the selector of each inventory. */
 function narrowed(spec: FleetSecretSpec, canaries: NamespaceSelector): FleetSecretSpec {
   const { clusterAPI, clusterProfiles } = spec;
-  // A namespace can have several Clusters only if they have their own names.
-  const of = clusterAPI?.clusterNameLabelValue === "Name" ? "clusterSelector" : "namespaceSelector";
+  // A namespace can have several Clusters only if they have their own names. One ClusterResourceSet
+  // serves its whole namespace.
+  const isEach = clusterAPI?.clusterNameLabelValue === "Name" && spec.via !== "ClusterResourceSet";
+  const of = isEach ? "clusterSelector" : "namespaceSelector";
   return {
     ...spec,
     ...(clusterAPI && {

@@ -147,6 +147,8 @@ test("if input is piped, but no file is given, warns that it does not read stand
   assert.deepEqual([piped.code, piped.out], [0, "accepted: 1 registry\n"]);
   assert.match(piped.err, /^standard input is not read: .*; give - to check standard input\n$/);
   assert.equal((await call(["check"], { cluster: fake })).err, "");
+  const input = '{"auths":{"a.io":{"auth":"dTpw"}}}';
+  assert.equal((await call(["check", "-"], { input, io: { piped: true } })).err, "");
 });
 
 for (const [what, expiration, exit, said] of [

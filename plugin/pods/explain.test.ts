@@ -60,7 +60,7 @@ const rows: readonly (readonly [when: string, facts: Facts, lines: readonly stri
     {
       pod: { secrets: ["a", "b"] },
       secrets: {
-        a: { type: "Opaque" },
+        a: { ...secretOf("", ".dockercfg", '{"quay.io":{"auth":"dTpw"}}'), type: "Opaque" },
         b: secretOf("dockercfg", ".dockercfg", '{"quay.io":{"auth":"dTpw"}}'),
       },
     },

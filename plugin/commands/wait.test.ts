@@ -27,6 +27,18 @@ test("returns at once when every node has the edit", async () => {
   });
 });
 
+test("requests a Secret's metadata, and not its content", async () => {
+  const fake = cluster(served);
+  const get = fake.get.bind(fake);
+  const asked: unknown[] = [];
+  fake.get = async <T>(path: string, options?: object) => {
+    if (path === additionalPath) asked.push(options);
+    return await get<T>(path);
+  };
+  assert.equal((await call(["wait"], { cluster: fake })).code, 0);
+  assert.deepEqual(asked, [{ as: "metadata" }]);
+});
+
 test("warns of a registry that denies its credential, although every node has it", async () => {
   const registries = [
     { registry: "a.io", source: "additional-pull-secret", verified: "Accepted" },

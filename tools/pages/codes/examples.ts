@@ -51,6 +51,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   GPS431: ["default/pull-secret"],
   GPS432: ['GPS115 auths["quay.io"].auth: not base64'],
   GPS433: ["kubernetes.io/service-account-token"],
+  GPS435: ["FleetSecret kube-system/other"],
   GPS436: ["clusters/east"],
   GPS437: ["GPS402 has no current-context"],
   GPS438: ["connect ECONNREFUSED"],

@@ -150,14 +150,14 @@ const rows: readonly [
     { now: at + usual + 1 },
   ],
   [
-    "Ready nodes first, then those that have run longest",
+    "Ready nodes first, and not the oldest, but in the order of their UIDs",
     [
-      nodeOf("starting", { pod: { ...pod, readySince: undefined } }),
-      nodeOf("young", { pod: { ...pod, readySince: 900 } }),
-      nodeOf("old", { pod: { ...pod, readySince: 800 } }),
+      nodeOf("0-starting", { pod: { ...pod, readySince: undefined } }),
+      nodeOf("2-old", { pod: { ...pod, readySince: 800 } }),
+      nodeOf("1-young", { pod: { ...pod, readySince: 900 } }),
       ...provedNodes(1),
     ],
-    ["old", "young", "starting"],
+    ["1-young", "2-old", "0-starting"],
     { policy: policyOf({ maxUnavailable: 3 }) },
   ],
 ];

@@ -199,13 +199,17 @@ export function applyEvent(world: World, { kind, who, n }: Event): void {
   apply[kind](world, machine, n);
 }
 
+/** Which machines leave: any, or those that have lived longest, as when a cloud renews its nodes. */
+export type Leaving = "any" | "oldest";
+
 /**
  * Machines leave at a constant rate, and each is replaced. `silently`: the share that dies under
  * the controller's eyes, 40 s before Kubernetes notices it.
  */
-export function churn(world: World, perHour: number, silently: number): void {
-  for (const machine of Array.from(world.machines.values())) {
-    if (machine.isDead || !chance(world, perHour / 3600)) continue;
+export function churn(world: World, perHour: number, silently: number, who: Leaving = "any"): void {
+  const alive = [...world.machines.values()].filter(({ isDead }) => !isDead);
+  const any = alive.filter(() => chance(world, perHour / 3600));
+  for (const machine of who === "any" ? any : alive.slice(0, any.length)) {
     if (chance(world, silently)) die(world, machine);
     else removeNode(world, machine);
     joinNew(world, chance(world, 0.1));

@@ -68,6 +68,10 @@ function askingAll(snapshot: Snapshot): readonly Action[] {
     .map((node) => ({ kind: "ask", node, order: orderFor(snapshot, node) }));
 }
 
+/** Selects the actions on nodes whose UIDs begin so. */
+const isOf = (digits: string) => (action: Action) =>
+  "node" in action && action.node.uid.startsWith(digits);
+
 const asksAll: Rewrite = (decision, snapshot) =>
   withActions(decision, [
     ...decision.actions.filter(({ kind }) => kind !== "ask"),
@@ -117,7 +121,7 @@ const rows: readonly [law: Law, fault: string, rewrite: Rewrite, plan: Plan][] =
     (decision, snapshot) =>
       decision.view.halt === undefined
         ? decision
-        : withActions(decision, askingAll(snapshot).slice(0, 1)),
+        : withActions(decision, askingAll(snapshot).filter(isOf("20"))),
     planWith([at(300, "bad")]),
   ],
   [
@@ -211,7 +215,8 @@ function freezeAll(t: number): Event[] {
 for (const [law, fault, rewrite, plan] of rows)
   test(`breaks the law "${law}" with a controller that ${fault}`, () => {
     assert.equal(brokenLaw(plan)?.message, undefined);
-    assert.equal(brokenLaw(plan, { rewrite })?.law, law);
+    const broken = brokenLaw(plan, { rewrite });
+    assert.equal(broken?.law, law, broken?.message);
   });
 
 for (const kind of ["edit", "withdrawOne", "bad", "withdraw", "join", "upgrade"] as const)

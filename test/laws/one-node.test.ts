@@ -2,7 +2,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { die } from "./events.ts";
-import { edit, firstAsked, servedCluster, untilAllHaveIt, untilRemoved } from "./scene.ts";
+import {
+  churnFor,
+  edit,
+  firstAsked,
+  servedCluster,
+  untilAllHaveIt,
+  untilRemoved,
+} from "./scene.ts";
 import { reactionSeconds, usualTime } from "./truth.ts";
 import { only, wantedContent, type Machine, type World } from "./world.ts";
 
@@ -65,3 +72,13 @@ for (const [trouble, apply] of Object.entries(troubles)) {
       assert.ok(took <= 2 * reactionSeconds, `${took} s`);
     });
 }
+
+test("does not halt good content while a cloud replaces a fleet's oldest machines one by one", () => {
+  // As fast as in a cluster of 1,000 nodes of which half are replaced in an hour.
+  const run = servedCluster(100, { cloud: "fast" });
+  for (let change = 1; change <= 3; change += 1) {
+    edit(run.world);
+    churnFor(run, 5, 300, "oldest");
+  }
+  assert.equal(run.laws.truth.halts, 0);
+});

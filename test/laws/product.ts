@@ -52,6 +52,10 @@ type Read = Readonly<{
   objects: ReadonlyMap<string, NodeObject>;
 }>;
 
+/** A Node's UID in the product: the digits in reverse, because a real UID does not show an age. */
+const uidOf = (uid: number): string => [...String(uid).padStart(8, "0")].toReversed().join("");
+const numberOf = (uid: string): number => Number([...uid].toReversed().join(""));
+
 const noState: StateFacts = stateOf(0, 0, { retry: "", bucketUntil: 0, served: false });
 
 function podFacts(pod: Pod, template: number | undefined): PodFacts {
@@ -170,7 +174,7 @@ export class Product {
     const pod = pods?.findLast(({ isDeleting }) => !isDeleting) ?? pods?.at(-1);
     const facts: NodeFacts = {
       name,
-      uid: String(node.uid),
+      uid: uidOf(node.uid),
       created,
       isControlPlane,
       pod: pod && podFacts(pod, template),
@@ -209,7 +213,7 @@ export class Product {
       nodes: [...nodes.values()].map((node) => this.#nodeFacts(node, read)),
       orphans: orphans.map((object) => ({
         name: object.name,
-        uid: String(object.owner),
+        uid: uidOf(object.owner),
         object: objectFacts(object),
       })),
       target: {
@@ -298,7 +302,7 @@ export class Product {
         const state = { version: version(), value: { facts, publishedContent } };
         this.#write(before?.version, versions.state, () => {
           states.set(t, only, state, controller.id);
-          world.observer.recorded(facts.asked.map(Number));
+          world.observer.recorded(facts.asked.map(numberOf));
         });
         versions.state = state.version;
         return;
@@ -346,7 +350,7 @@ export class Product {
     const object = {
       name,
       uid: version,
-      owner: Number(uid),
+      owner: numberOf(uid),
       version,
       order: undefined,
       report: undefined,

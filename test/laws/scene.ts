@@ -1,6 +1,6 @@
 /** Scenes: a cluster in which every node has the first content, and then something happens. */
 import assert from "node:assert/strict";
-import { churn } from "./events.ts";
+import { churn, type Leaving } from "./events.ts";
 import { missing, Run } from "./run.ts";
 import { defaultPolicy, type Plan } from "./schedules.ts";
 import { only, podOf, wantedContent, withoutRemoved, type Machine, type World } from "./world.ts";
@@ -84,8 +84,8 @@ export const runningAgents = ({ world }: Run): number =>
   [...world.machines.keys()].filter((name) => podOf(world, name)?.isRunning === true).length;
 
 /** Machines die under the controller's eyes, and are replaced. */
-export function churnFor(run: Run, perHour: number, seconds: number): void {
-  const dying = () => churn(run.world, perHour, 1);
+export function churnFor(run: Run, perHour: number, seconds: number, who?: Leaving): void {
+  const dying = () => churn(run.world, perHour, 1, who);
   run.until(() => false, seconds, dying);
 }
 
@@ -97,6 +97,7 @@ export function underChurn(
   run: Run,
   perHour: number,
   seconds: number,
+  who?: Leaving,
 ): Readonly<{ over: number | undefined; promoted: number | undefined }> {
   const { world } = run;
   const from = world.t;
@@ -105,7 +106,7 @@ export function underChurn(
     const secret = world.secrets.get(only);
     const isServed = secret?.content === wantedContent(world) && secret.served === secret.revision;
     if (isServed) promoted ??= world.t - from;
-    churn(world, perHour, 1);
+    churn(world, perHour, 1, who);
   };
   const isOver = () => world.t % 5 === 0 && missing(run, true) === "";
   return { over: run.until(isOver, seconds, dying), promoted };

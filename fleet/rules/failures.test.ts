@@ -57,6 +57,16 @@ test("keeps the time of a failure only while the failure stays the same, and dro
   assert.deepEqual(failuresOf(clusters, former, ten), [b, failure("a")]);
 });
 
+test("lists the same ten in the next run while more clusters fail than it lists", () => {
+  const away = "GPS438: no answer; no action needed";
+  const clusters = Array.from({ length: 25 }, (_, at) => ({
+    ...cluster(`c${at}`, "Unreachable", away),
+    since: `2026-11-23T08:00:${10 + at}Z`,
+  }));
+  const failures = failuresOf(clusters, [], nine);
+  assert.deepEqual(failuresOf(clusters, failures, ten), failures);
+});
+
 test("reports the ten newest failures of many, newest first", () => {
   const clusters = Array.from({ length: 30 }, (_, n) => cluster(`c${n}`, "Failed", refused));
   const former = clusters.slice(0, 25).map(({ name }) => failure(name));

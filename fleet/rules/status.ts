@@ -71,14 +71,15 @@ export function statusOf(
     };
   };
   const counts = countsOf(clusters);
+  const timed = clusters.map(timedEntry);
   const givenUp = givenUpOf(clusters, results.givenUp ?? [], former.givenUp, now);
   return {
     observedGeneration: generation,
     ...(results.version === undefined ? {} : { sourceResourceVersion: results.version }),
     summary: `${counts.done}/${counts.selected}`,
     counts,
-    clusters: clusters.map(timedEntry),
-    failures: failuresOf(clusters, former.failures, now),
+    clusters: timed,
+    failures: failuresOf(timed, former.failures, now),
     ...(givenUp.length === 0 ? {} : { givenUp }),
     conditions: conditionsOf(rowsOf(results), generation, former.conditions, now),
   };
@@ -250,14 +251,17 @@ type State = FoundCluster;
  * stays in the list. A repeated failure keeps its time, so a retry does not change status.
  */
 export function failuresOf(
-  clusters: readonly State[],
+  clusters: readonly (State & Readonly<{ since?: string }>)[],
   former: readonly FleetFailure[] = [],
   now: string,
 ): readonly FleetFailure[] {
   const before = new Map(former.map((failure) => [failure.name, failure]));
   const failures = clusters.flatMap((cluster) => {
     const earlierFailure = before.get(cluster.name);
-    if (isTrouble(cluster)) return [newer(failureOf(cluster, now), earlierFailure)];
+    // A failure that was not listed began with its state. With the present time it would come first
+    // now, and another one in the next run.
+    if (isTrouble(cluster))
+      return [newer(failureOf(cluster, cluster.since ?? now), earlierFailure)];
     const over = cluster.state === "Done" || cluster.state === "Leaving";
     return earlierFailure === undefined || over ? [] : [earlierFailure];
   });

@@ -59,6 +59,17 @@ test("if the caller allows it, skips an object that is too large for a page, and
   assert.deepEqual(skipped, ["node-0001", "node-0003"]);
 });
 
+test("reports the list's version also if every object is too large for a page", async () => {
+  const { cluster } = await clusterOf(9 * MiB);
+  const versions: string[] = [];
+  const each = (items: readonly Named[], version: string) => {
+    assert.equal(items.length, 0);
+    versions.push(version);
+  };
+  await cluster.pages<Named>(nodes, {}, each, { skipped() {} });
+  assert.match(versions.join(), /^\d+$/);
+});
+
 test("if the caller needs every object, rejects with the name of an object that is too large for a page", async () => {
   const { cluster } = await clusterOf(kB, 9 * MiB, kB);
   await assert.rejects(

@@ -95,6 +95,8 @@ export async function listPages(
       });
       if (skipped === undefined) throw sizeError;
       skipped(name, sizeError);
+      // The caller learns the list's version also if every object is left out.
+      each([], page.metadata?.resourceVersion ?? "");
       next = page.metadata?.continue || undefined;
     }
   }

@@ -31,14 +31,16 @@ export async function follow(
   signal: AbortSignal,
   line: (line: string) => void,
 ): Promise<void> {
-  for await (const text of linesOf(connection, watched, signal)) line(text);
+  // A variable with the text would keep it until the next line comes, which can be a minute.
+  for await (const rest of linesOf(connection, watched, signal)) line(rest.take());
 }
 
+/** Yields at the end of each line. The caller takes the line. */
 async function* linesOf(
   connection: Connection,
   { query, ...watched }: Watched,
   signal: AbortSignal,
-): AsyncGenerator<string> {
+): AsyncGenerator<Gathered> {
   const silence = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   const received = () => {
@@ -60,7 +62,7 @@ async function* linesOf(
         const end = chunk.indexOf(lineEnd, from);
         rest.add(chunk.subarray(from, end < 0 ? chunk.length : end));
         if (end < 0) break;
-        yield rest.take();
+        yield rest;
         from = end + 1;
       }
     }

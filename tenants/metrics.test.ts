@@ -4,7 +4,7 @@ import type { CoreV1Event } from "@kubernetes/client-node";
 import { openMeters } from "#runtime/metrics.ts";
 import { FakeApi } from "#test/harness/api/api.ts";
 import { directly } from "#test/harness/api/direct.ts";
-import { createAlarm, createExpiry } from "./metrics.ts";
+import { createAlarm, createExpiry, createMetrics } from "./metrics.ts";
 
 test("L20: counts by namespace the deletions that ended at the deadline, and reports each in an Event on the object", async () => {
   const api = new FakeApi();
@@ -32,4 +32,16 @@ test("exports a metric with the time at which the tenant's token expires", async
     await meters.registry.metrics(),
     /^global_pull_secret_sync_token_expiry_timestamp_seconds 1800000000$/m,
   );
+});
+
+test("L27: exports the time of the last success also while no run has succeeded, and keeps it after a failure", async () => {
+  const meters = openMeters();
+  const { ran } = createMetrics(meters);
+  const name = /^global_pull_secret_sync_last_success_timestamp_seconds\{namespace="t"\} (\d+)/m;
+  const lastSuccess = async () => Number(name.exec(await meters.registry.metrics())?.[1]);
+  ran("t", false);
+  assert.equal(await lastSuccess(), 0);
+  ran("t", true);
+  ran("t", false);
+  assert.ok((await lastSuccess()) > 1_700_000_000);
 });

@@ -37,13 +37,15 @@ export function createMetrics(meters: Meters): Metrics {
   );
   const succeeded = meters.gauge(
     "sync_last_success_timestamp_seconds",
-    "When a run last read both clusters, in seconds since 1970, by the tenant's namespace in the management cluster",
+    "When a run last read both clusters, in seconds since 1970 (0: never), by the tenant's namespace in the management cluster",
     ["namespace"],
   );
   return {
     ran(namespace, isSuccess) {
       runs.inc({ namespace, result: isSuccess ? "success" : "error" });
       if (isSuccess) succeeded.set({ namespace }, Date.now() / 1000);
+      // Without a series, no alert would tell that a new process has never succeeded.
+      else succeeded.inc({ namespace }, 0);
     },
     ended: (namespace) => succeeded.remove({ namespace }),
     looked(namespace, result, seconds) {

@@ -112,9 +112,9 @@ export function fillWindow(circumstances: Circumstances, evidence: Evidence): Wi
 
 /**
  * Ready nodes first. Control-plane nodes come after them. Nodes that refused their last order or
- * have not answered it come last, so that they delay no other node. Nodes of one rank are ordered by
- * their UIDs, which are random: a cloud that renews its nodes takes the oldest ones first, so in an
- * order by age the nodes that are asked first would die unanswered, and halt good content.
+ * have not answered it come last, so that they delay no other node. Nodes of one rank are in the
+ * order of their UIDs, which are random: a cloud that renews its nodes takes the oldest ones first,
+ * so in an order by age the nodes that are asked first would die unanswered, and halt good content.
  */
 const byPriority = (first: NodeEvidence, other: NodeEvidence): number =>
   rankOf(first) - rankOf(other) || (first.node.uid < other.node.uid ? -1 : 1);

@@ -199,7 +199,7 @@ export function applyEvent(world: World, { kind, who, n }: Event): void {
   apply[kind](world, machine, n);
 }
 
-/** Which machines leave: any, or those that have lived longest, as when a cloud renews its nodes. */
+/** Which machines leave: any, or those that have lived longest, as a cloud renews its nodes. */
 export type Leaving = "any" | "oldest";
 
 /**

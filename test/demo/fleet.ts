@@ -3,8 +3,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { V1Secret } from "@kubernetes/client-node";
+import type { FleetSecret } from "#api/fleet-secret.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { collections, fleetSecretsIn } from "#kube/client/paths.ts";
+import { conditionOf } from "#kube/conditions.ts";
 import { until } from "../cluster/await.ts";
 import { startProgram } from "../cluster/program.ts";
 import { directly } from "../harness/api/direct.ts";
@@ -159,14 +161,9 @@ async function untilBothHave({ staging, production, output }: Fleet, pair: strin
 }
 
 async function untilReady({ home, output }: Fleet): Promise<void> {
-  type Status = Readonly<{ conditions?: readonly Readonly<{ type: string; status: string }>[] }>;
-  await until(
-    "the FleetSecret is Ready",
-    async () => {
-      const object = await home.get<{ status?: Status }>(fleetSecretPath);
-      const conditions = object?.status?.conditions ?? [];
-      return conditions.some(({ type, status }) => type === "Ready" && status === "True");
-    },
-    { seen: output },
-  );
+  const isReady = async () => {
+    const object = await home.get<FleetSecret>(fleetSecretPath);
+    return conditionOf(object?.status, "Ready")?.status === "True";
+  };
+  await until("the FleetSecret is Ready", isReady, { seen: output });
 }

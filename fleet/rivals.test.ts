@@ -140,13 +140,19 @@ for (const conflicts of ["Refuse", "Adopt"] as const)
       assert.deepEqual([scenario.owner(), scenario.state("first")], ["second", undefined]);
     });
 
-test("leaves the Secret in place until its paused successor takes it over", async (t) => {
+/** The first FleetSecret serves the cluster; the second one, which also selects it, is paused. */
+async function pausedSuccessor(t: TestContext): Promise<Rivals> {
   const scenario = await rivals(t);
   await scenario.select("first");
   await scenario.pass(60);
   await scenario.select("second");
   await scenario.pass(60);
   await scenario.steer("second", "Paused");
+  return scenario;
+}
+
+test("leaves the Secret in place until its paused successor takes it over", async (t) => {
+  const scenario = await pausedSuccessor(t);
   await scenario.remove("first");
   await scenario.pass(90);
   assert.deepEqual([scenario.owner(), scenario.state("first")], ["first", "Leaving GPS468"]);
@@ -156,12 +162,7 @@ test("leaves the Secret in place until its paused successor takes it over", asyn
 });
 
 test("takes over a Secret in a cluster that the other FleetSecret has given up", async (t) => {
-  const scenario = await rivals(t);
-  await scenario.select("first");
-  await scenario.pass(60);
-  await scenario.select("second");
-  await scenario.pass(60);
-  await scenario.steer("second", "Paused");
+  const scenario = await pausedSuccessor(t);
   await scenario.deselect("first");
   await scenario.pass(3700);
   assert.deepEqual([scenario.owner(), scenario.state("first")], ["first", undefined]);

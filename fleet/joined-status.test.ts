@@ -6,8 +6,7 @@ import {
   serverAnnotation,
   serverNameAnnotation,
   systemRootsAnnotation,
-  expiresAnnotation,
-  issuedAnnotation,
+  tokenKey,
 } from "#contract/joined.ts";
 import type { Age } from "#kube/token.ts";
 import { isReported, statusOf, type FoundCluster, ageOf } from "./joined-status.ts";
@@ -110,9 +109,12 @@ test("writes the status again only if a condition or the version has changed", (
   assert.ok(!isReported(profile.status, status));
 });
 
-const secret = (issued: string, expires: string) => ({
-  metadata: { annotations: { [issuedAnnotation]: issued, [expiresAnnotation]: expires } },
-});
+/** A Secret with a token of these times. */
+function secret(issued: string, expires: string) {
+  const claims = { iat: Date.parse(issued) / 1000, exp: Date.parse(expires) / 1000 };
+  const payload = Buffer.from(JSON.stringify(claims)).toString("base64url");
+  return { data: { [tokenKey]: Buffer.from(`header.${payload}.signature`).toString("base64") } };
+}
 const month = secret("2026-11-01T00:00:00Z", "2026-12-01T00:00:00Z");
 
 const ages: readonly (readonly [now: string, age: ReturnType<typeof ageOf>])[] = [
@@ -129,5 +131,6 @@ for (const [now, age] of ages)
 test("reports a token's age as unknown if its times are missing or not valid", () => {
   assert.equal(ageOf(undefined, 0), "unknown");
   assert.equal(ageOf({}, 0), "unknown");
-  assert.equal(ageOf(secret("yesterday", "2026-12-01T00:00:00Z"), 0), "unknown");
+  for (const token of ["opaque", "header.e30.signature"])
+    assert.equal(ageOf({ data: { [tokenKey]: btoa(token) } }, 0), "unknown");
 });

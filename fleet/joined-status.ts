@@ -7,11 +7,10 @@ import {
   serverAnnotation,
   serverNameAnnotation,
   systemRootsAnnotation,
-  expiresAnnotation,
-  issuedAnnotation,
+  tokenKey,
 } from "#contract/joined.ts";
 import { conditionOf, timed, timeOf } from "#kube/conditions.ts";
-import { ageOfToken, type Age } from "#kube/token.ts";
+import { ageOfToken, timesIn, type Age } from "#kube/token.ts";
 
 /** The result of observing a cluster once. */
 export type FoundCluster =
@@ -166,9 +165,9 @@ export function isReported(
   );
 }
 
-/** The token's age, from the times that the API server reported when it issued the token. */
+/** The age of the token in a joined cluster's Secret. */
 export function ageOf(secret: V1Secret | undefined, now: number): Age {
-  const time = (name: string) => Date.parse(secret?.metadata?.annotations?.[name] ?? "");
-  const [issued, expires] = [time(issuedAnnotation), time(expiresAnnotation)];
-  return ageOfToken(issued ?? Number.NaN, expires ?? Number.NaN, now);
+  const token = Buffer.from(secret?.data?.[tokenKey] ?? "", "base64").toString();
+  const { issued, expires } = timesIn(token);
+  return ageOfToken(issued, expires, now);
 }

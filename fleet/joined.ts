@@ -76,10 +76,10 @@ export class JoinedCluster {
    */
   async renew(home: Cluster, { metadata }: ClusterProfile, secret: V1Secret): Promise<void> {
     if (this.#open === undefined) return;
-    const { metadata: times, ...rest } = tokenSecret(await requestToken(this.#open.cluster));
+    const { token } = await requestToken(this.#open.cluster);
     const { namespace = "", name = "" } = metadata;
     // If a user has just deleted the Secret, the uid prevents this write from creating it again.
-    const body = { ...rest, metadata: { ...times, name, uid: secret.metadata?.uid } };
+    const body = { ...tokenSecret(token), metadata: { name, uid: secret.metadata?.uid } };
     const how = { manager: fleetManager, force: true };
     await home.apply(`${secretsIn(namespace)}/${name}`, body, how);
   }

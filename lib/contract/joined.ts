@@ -62,11 +62,10 @@ export const serverNameAnnotation = "globalpullsecret.io/tls-server-name";
 export const systemRootsAnnotation = "globalpullsecret.io/system-roots";
 
 /**
- * Annotations on a token's Secret: start and end of the token's validity as the API server set
- * them, in RFC 3339.
+ * Annotation on a ClusterProfile: the time of its last join, in RFC 3339. When it changes, the
+ * fleet's controller checks the cluster at once.
  */
-export const issuedAnnotation = "globalpullsecret.io/token-issued";
-export const expiresAnnotation = "globalpullsecret.io/token-expires";
+export const joinedAtAnnotation = "globalpullsecret.io/joined-at";
 
 /**
  * Seconds of validity that we request for a token. The API server can shorten the validity; the
@@ -74,11 +73,9 @@ export const expiresAnnotation = "globalpullsecret.io/token-expires";
  */
 export const tokenSeconds = 30 * 24 * 3600;
 
-/** The annotations that a fleet writes on placed Secrets and on Secrets with a token. */
-const ofSecrets = [fleetOwnerAnnotation, issuedAnnotation, expiresAnnotation];
-/** A CEL list: the keys that a request for such a Secret sets and the fleet does not. */
+/** A CEL list: the keys that a request for a placed Secret sets and the fleet does not. */
 const foreign =
-  `${keysSet("labels", fleetManagedBy)} + ${keysSet("annotations", ofSecrets)}`.replaceAll(
+  `${keysSet("labels", fleetManagedBy)} + ${keysSet("annotations", [fleetOwnerAnnotation])}`.replaceAll(
     /\n\s*/g,
     " ",
   );

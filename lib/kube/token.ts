@@ -1,17 +1,10 @@
 /** Tokens of our accounts in other clusters: how we request them, and when we renew them. */
 import { Buffer } from "node:buffer";
-import {
-  boundName,
-  expiresAnnotation,
-  issuedAnnotation,
-  joinedName,
-  tokenKey,
-  tokenSeconds,
-} from "#contract/joined.ts";
+import { boundName, joinedName, tokenKey, tokenSeconds } from "#contract/joined.ts";
 import { namespace } from "#contract/names.ts";
 import type { Cluster } from "./client/cluster.ts";
 
-type Issued = Readonly<{ token: string; issued: Date; expires: Date }>;
+type Issued = Readonly<{ token: string; expires: Date }>;
 
 /** An account, and the Secret beside it to which its tokens are bound. */
 type Account = Readonly<{ namespace: string; name: string; bound: string }>;
@@ -24,7 +17,6 @@ const joined: Account = { namespace, name: joinedName, bound: boundName };
  * request 30 days. The API server can shorten that; the times in its answer are the valid ones.
  */
 export async function requestToken(cluster: Cluster, account = joined): Promise<Issued> {
-  const issued = new Date();
   const reply = await cluster.create<{ status?: { token?: string; expirationTimestamp?: string } }>(
     `/api/v1/namespaces/${account.namespace}/serviceaccounts/${account.name}/token`,
     {
@@ -40,26 +32,16 @@ export async function requestToken(cluster: Cluster, account = joined): Promise<
   const expires = new Date(expirationTimestamp);
   if (typeof token !== "string" || Number.isNaN(expires.getTime()))
     throw new Error("the API server's answer to a TokenRequest has no token");
-  return { token, issued, expires };
+  return { token, expires };
 }
 
-/**
- * A Secret, without its name, that stores the token, and the start and end of the token's validity.
- */
-export function tokenSecret({ token, issued, expires }: Issued) {
-  return {
-    apiVersion: "v1",
-    kind: "Secret",
-    type: "Opaque",
-    metadata: {
-      annotations: {
-        [issuedAnnotation]: issued.toISOString(),
-        [expiresAnnotation]: expires.toISOString(),
-      },
-    },
-    data: { [tokenKey]: Buffer.from(token).toString("base64") },
-  };
-}
+/** A Secret, without its metadata, that stores the token. */
+export const tokenSecret = (token: string) => ({
+  apiVersion: "v1",
+  kind: "Secret",
+  type: "Opaque",
+  data: { [tokenKey]: Buffer.from(token).toString("base64") },
+});
 
 /**
  * fresh · due: half of the token's time is over · expired · unknown: the token's times are unknown.

@@ -7,7 +7,7 @@ import {
   clusterManagerLabel,
   clustersNamespace,
   contextAnnotation,
-  issuedAnnotation,
+  joinedAtAnnotation,
   serverAnnotation,
   serverNameAnnotation,
   systemRootsAnnotation,
@@ -29,14 +29,13 @@ export type JoinFlags = Readonly<{
 
 /**
  * The ClusterProfile without its status. `id`: uid of the cluster's namespace kube-system.
- * `joined`: the time at which the API server issued the token. When the annotation with this time
- * changes, the fleet's controller checks the cluster at once.
+ * `joinedAt`: the end of a join; undefined at its start.
  */
 export const profileOf = (
   name: string,
   id: string,
   { context, server, "tls-server-name": serverName, "system-roots": roots = false }: JoinFlags,
-  joined?: Date,
+  joinedAt?: Date,
 ) => ({
   apiVersion: clusterProfileVersion,
   kind: "ClusterProfile",
@@ -50,7 +49,7 @@ export const profileOf = (
       ...(server === undefined ? {} : { [serverAnnotation]: server }),
       ...(serverName === undefined ? {} : { [serverNameAnnotation]: serverName }),
       ...(roots ? { [systemRootsAnnotation]: "true" } : {}),
-      ...(joined === undefined ? {} : { [issuedAnnotation]: joined.toISOString() }),
+      ...(joinedAt === undefined ? {} : { [joinedAtAnnotation]: joinedAt.toISOString() }),
     },
   },
   spec: { clusterManager: { name: clusterManager }, displayName: name },

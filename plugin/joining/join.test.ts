@@ -144,8 +144,9 @@ test("writes the cluster, its token and its address into the host", async () => 
     metadata: { ...name, uid: "u" },
     status: { accessProviders: [{ name: "secretreader", cluster: { ...place, extensions } }] },
   });
-  const issued = /"globalpullsecret\.io\/token-issued":"([^"]+)"/.exec(JSON.stringify(token))?.[1];
-  const atEnd = { ...annotations, "globalpullsecret.io/token-issued": issued };
+  const joinedAt = /"globalpullsecret\.io\/joined-at":"([^"]+)"/.exec(JSON.stringify(ended))?.[1];
+  assert.ok(Date.parse(joinedAt ?? "") > 0);
+  const atEnd = { ...annotations, "globalpullsecret.io/joined-at": joinedAt };
   assert.deepEqual(ended, { ...profile, metadata: { ...name, labels, annotations: atEnd } });
 });
 

@@ -91,9 +91,8 @@ export async function join(pair: Pair, asked: Asked): Promise<Date> {
       await cluster.apply(path, body, how);
       written.push(path);
     }
-    const token = await requestToken(cluster);
-    await untilGuarded(await asked.as(token.token), targets);
-    const { metadata: times, ...secret } = tokenSecret(token);
+    const { token, expires } = await requestToken(cluster);
+    await untilGuarded(await asked.as(token), targets);
     const ownerReferences = [
       {
         apiVersion: desiredProfile.apiVersion,
@@ -103,12 +102,12 @@ export async function join(pair: Pair, asked: Asked): Promise<Date> {
         blockOwnerDeletion: false,
       },
     ];
-    const body = { ...secret, metadata: { ...times, name, ownerReferences } };
+    const body = { ...tokenSecret(token), metadata: { name, ownerReferences } };
     await host.apply(tokenPath(name), body, how);
     const access = accessOf(name, uid, asked.place);
     await host.apply(`${profilePath(name)}/status`, access, how);
-    await host.apply(profilePath(name), profileOf(name, id, flags, token.issued), how);
-    return token.expires;
+    await host.apply(profilePath(name), profileOf(name, id, flags, new Date()), how);
+    return expires;
   } catch (error) {
     const its = {
       name,

@@ -59,7 +59,7 @@ export type ClusterOptions = Readonly<{
    */
   apiOnly?: boolean;
   /** Configurations of the API server that replace those of a stock cluster. */
-  apiServer?: Readonly<{ audit?: object; encryption?: object; longestToken?: number }>;
+  apiServer?: Readonly<{ audit?: object; encryption?: object }>;
 }>;
 
 export type NodeOptions = Readonly<{ before?: (node: Node) => void; ready?: boolean }>;

@@ -30,9 +30,6 @@ const auditPolicy = {
 /** If this file exists, the API server encrypts etcd's content with the configuration in it. */
 const encryptionFile = "encryption.json";
 
-/** If this file exists, it contains the longest lifetime of a token, in seconds. */
-const longestTokenFile = "longest-token";
-
 /** Returns the paths and addresses of a control plane, even if another process started it. */
 export function controlPlaneAt(
   directory: string,
@@ -59,7 +56,7 @@ export type ControlPlanePlace = Readonly<{
 type Settings = Readonly<{
   missedAfter?: number;
   apiOnly?: boolean;
-  apiServer?: Readonly<{ audit?: object; encryption?: object; longestToken?: number }>;
+  apiServer?: Readonly<{ audit?: object; encryption?: object }>;
 }>;
 
 /**
@@ -76,7 +73,7 @@ export async function startControlPlane(
   {
     missedAfter = 50,
     apiOnly = false,
-    apiServer: { audit = auditPolicy, encryption, longestToken } = {},
+    apiServer: { audit = auditPolicy, encryption } = {},
   }: Settings = {},
 ): Promise<Started> {
   const { directory, network } = place;
@@ -106,8 +103,6 @@ export async function startControlPlane(
   writeFileSync(join(directory, "audit-policy.json"), JSON.stringify(audit));
   if (encryption !== undefined)
     writeFileSync(join(directory, encryptionFile), JSON.stringify(encryption), { mode: 0o600 });
-  if (longestToken !== undefined)
-    writeFileSync(join(directory, longestTokenFile), String(longestToken));
 
   checks.push(start(place, "kube-apiserver", apiServerFlags(directory, network, plane)));
   const check = () => checks.forEach((checkProgram) => checkProgram());
@@ -213,12 +208,8 @@ function etcdFlags(directory: string): string[] {
 function apiServerFlags(directory: string, network: Network, plane: ControlPlane): string[] {
   const pki = (file: string): string => join(plane.authority.directory, file);
   const encryption = join(directory, encryptionFile);
-  const longest = join(directory, longestTokenFile);
   return [
     ...(existsSync(encryption) ? [`--encryption-provider-config=${encryption}`] : []),
-    ...(existsSync(longest)
-      ? [`--service-account-max-token-expiration=${readFileSync(longest, "utf8")}s`]
-      : []),
     "--etcd-servers=http://127.0.0.1:2379",
     "--secure-port=443", // also the port of Service default/kubernetes
     `--advertise-address=${network.hub}`,

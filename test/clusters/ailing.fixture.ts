@@ -1,9 +1,9 @@
 /** The status of a joined cluster whose etcd is down, or whose token has expired. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { clustersNamespace, expiresAnnotation, issuedAnnotation } from "#contract/joined.ts";
+import { clustersNamespace } from "#contract/joined.ts";
 import { until } from "../cluster/await.ts";
-import { profileIn, untilCondition, type Rig } from "./clusters.ts";
+import { profileIn, setTokenTimes, untilCondition, type Rig } from "./clusters.ts";
 
 const its = ["east", "-n", clustersNamespace];
 
@@ -44,12 +44,11 @@ export function ailing(on: () => Rig): void {
   });
 
   test("M2: reports an expired token, with the command that joins again", async () => {
-    const { person, home } = on();
-    const times = [
-      `${issuedAnnotation}=2026-01-01T00:00:00Z`,
-      `${expiresAnnotation}=2026-01-31T00:00:00Z`,
-    ];
-    await home.cluster.kubectl("annotate", "secret", ...its, "--overwrite", ...times);
+    const { person, home, east } = on();
+    await setTokenTimes(home.cluster, ["east", east], {
+      issued: Date.parse("2026-01-01T00:00:00Z"),
+      expires: Date.parse("2026-01-31T00:00:00Z"),
+    });
     await look("token-has-run-out");
     const again = "join it again: kubectl pull-secret fleet join east --context admin@east";
     await untilReported("Joined", "False", new RegExp(`^The token has expired; ${again}$`));

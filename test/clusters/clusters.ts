@@ -1,10 +1,11 @@
 /** One user's kubeconfig for several clusters, and `kubectl pull-secret` with it. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { sign } from "node:crypto";
 import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { load } from "js-yaml";
 import type { V1Secret } from "@kubernetes/client-node";
 import type { ClusterProfile } from "#api/cluster-profile.ts";
@@ -125,6 +126,29 @@ export const profileIn = async (host: Cluster, name: string) =>
 
 export const tokenIn = async (host: Cluster, name: string) =>
   await host.get<V1Secret>("secret", name, ...its);
+
+/**
+ * Replaces the token of a joined cluster by one that is valid from `issued` to `expires`, in
+ * milliseconds. The key of the joined cluster signs it, so that its API server accepts it.
+ */
+export async function setTokenTimes(
+  host: Cluster,
+  [name, joined]: readonly [name: string, cluster: Cluster],
+  { issued, expires }: Readonly<{ issued: number; expires: number }>,
+): Promise<void> {
+  const stored = (await tokenIn(host, name))?.data?.["token"] ?? "";
+  const [header = "", payload = ""] = Buffer.from(stored, "base64").toString().split(".");
+  const claims = {
+    ...(JSON.parse(Buffer.from(payload, "base64url").toString()) as object),
+    iat: issued / 1000,
+    exp: expires / 1000,
+  };
+  const signed = `${header}.${Buffer.from(JSON.stringify(claims)).toString("base64url")}`;
+  const key = readFileSync(join(dirname(joined.ca), "sa.key"));
+  const signature = sign("sha256", Buffer.from(signed), { key, dsaEncoding: "ieee-p1363" });
+  const token = Buffer.from(`${signed}.${signature.toString("base64url")}`).toString("base64");
+  await host.kubectl("patch", "secret", name, ...its, "-p", JSON.stringify({ data: { token } }));
+}
 
 /** Waits until the profile's condition has this status and a message that matches `pattern`. */
 export async function untilCondition(

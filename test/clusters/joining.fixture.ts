@@ -5,9 +5,10 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { type V1Secret } from "@kubernetes/client-node";
 import { connect } from "#kube/client/client.ts";
+import { timesIn } from "#kube/token.ts";
 import { loadKubeConfig } from "#kube/load.ts";
 import type { ClusterProfile } from "#api/cluster-profile.ts";
-import { clustersNamespace, expiresAnnotation, issuedAnnotation } from "#contract/joined.ts";
+import { clustersNamespace } from "#contract/joined.ts";
 import { auditOf } from "../cluster/audit.ts";
 import { until } from "../cluster/await.ts";
 import type { Cluster } from "../cluster/cluster.ts";
@@ -19,6 +20,7 @@ import {
   guardsIn,
   joinedIn,
   profileIn,
+  setTokenTimes,
   tokenIn,
   untilCondition,
   type Person,
@@ -261,24 +263,26 @@ export function joining(on: () => Rig): void {
 
   test("renews a token after half its lifetime, without a command", async () => {
     const former = await tokenIn(on().home.cluster, "west");
-    const times = [
-      `${issuedAnnotation}=2026-01-01T00:00:00Z`,
-      `${expiresAnnotation}=${new Date(Date.now() + 3_600_000).toISOString()}`,
-    ];
+    const hour = 3_600_000;
+    const now = Math.floor(Date.now() / 1000) * 1000;
+    await setTokenTimes(on().home.cluster, ["west", on().west], {
+      issued: now - 2 * hour,
+      expires: now + hour,
+    });
+    const aged = await tokenIn(on().home.cluster, "west");
     const its = ["-n", clustersNamespace];
-    await on().home.cluster.kubectl("annotate", "secret", "west", ...its, "--overwrite", ...times);
     // After any change of a profile, the controller observes the cluster again.
     await on().home.cluster.kubectl("label", "clusterprofile", "west", ...its, "look=now");
     await until("the token is renewed", async () => {
-      const now = await tokenIn(on().home.cluster, "west");
-      return now?.data?.["token"] !== former?.data?.["token"];
+      const secret = await tokenIn(on().home.cluster, "west");
+      return secret?.data?.["token"] !== aged?.data?.["token"];
     });
-    const { annotations = {} } = (await tokenIn(on().home.cluster, "west"))?.metadata ?? {};
-    const days = (Date.parse(annotations[expiresAnnotation] ?? "") - Date.now()) / 86_400_000;
-    assert.ok(days > 29 && days <= 30, `${days} days`);
+    const renewed = await tokenIn(on().home.cluster, "west");
+    const token = Buffer.from(renewed?.data?.["token"] ?? "", "base64").toString();
+    const days = (timesIn(token).expires - now) / (24 * hour);
+    assert.ok(days > 29 && days < 30.1, `${days} days`);
     await untilCondition(on().home.cluster, "west", ["Joined", "True"]);
-    const now = await tokenIn(on().home.cluster, "west");
-    for (const stored of [former, now].map((one) => one?.data?.["token"] ?? "")) {
+    for (const stored of [former, aged, renewed].map((secret) => secret?.data?.["token"] ?? "")) {
       assert.ok(stored.length > 100);
       for (const form of [stored, Buffer.from(stored, "base64").toString()])
         assert.ok(!on().controller.output().includes(form), "the controller logs a token");

@@ -1,5 +1,6 @@
 /** Runs the demo on real nodes as a new user does. The demo's claims are the assertions. */
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { run } from "../cluster/run.ts";
@@ -16,3 +17,16 @@ test("prints the demo's whole script, and every claim is true", async () => {
   const [files, cluster] = [reported.indexOf(lines.files.text), reported.search(/^\[ *\d+ s\] /m)];
   assert.ok(files > 0 && (cluster < 0 || files < cluster), reported.slice(0, 2000));
 });
+
+for (const flags of [
+  ["--fleet", "--write"],
+  ["--fleet", "--cluster"],
+  ["--write", "--keep"],
+])
+  test(`refuses ${flags.join(" with ")} in one line before the usage`, () => {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...flags], {
+      encoding: "utf8",
+    });
+    const [line] = stderr.split("\n");
+    assert.deepEqual([status, stdout, line], [2, "", `${flags.join(" and ")} do not go together`]);
+  });

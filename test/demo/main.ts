@@ -22,6 +22,7 @@ const options = {
   write: { type: "boolean" },
   kubernetes: { type: "string" },
 } as const;
+const ofCluster = ["cluster", "keep", "down", "kubernetes"] as const;
 const usage = `Usage: npm run demo -- [--write | --fleet | --cluster [--keep | --down] [--kubernetes VERSION]]
 
 Shows the product's main function, and checks each claim.
@@ -59,9 +60,9 @@ if (asked.help === true) {
   process.exit(0);
 }
 try {
+  const isReal = ofCluster.some((flag) => asked[flag] !== undefined);
   // Loaded only here, because these modules need Linux.
-  const isReal = asked.cluster === true || asked.kubernetes !== undefined;
-  if (isReal || asked.down === true) await (await import("./cluster.ts")).showCluster(asked);
+  if (isReal) await (await import("./cluster.ts")).showCluster(asked);
   else await showScripted();
   if (asked.down !== true) process.stdout.write("\nEvery claim was checked and holds.\n");
 } catch (error) {
@@ -79,7 +80,14 @@ try {
 /** Returns the flags. If they are wrong, prints one line and the usage, and ends the program. */
 function flagsOf(): ReturnType<typeof parseArgs<{ options: typeof options }>>["values"] {
   try {
-    return parseArgs({ options }).values;
+    const { values } = parseArgs({ options });
+    const { help: _, ...asking } = values;
+    const flags = Object.keys(asking);
+    const isOne = [["write"], ["fleet"], ofCluster].some((group: readonly string[]) =>
+      flags.every((flag) => group.includes(flag)),
+    );
+    if (!isOne) throw new Error(`--${flags.join(" and --")} do not go together`);
+    return values;
   } catch (error) {
     process.stderr.write(`${(error as Error).message}\n\n${usage}`);
     process.exit(2);

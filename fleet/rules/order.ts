@@ -2,6 +2,7 @@
  * Decides which clusters to change now, by the rules of the rollout to nodes: a cluster's word of
  * failure counts, and its silence does not. Pure.
  */
+import { createHash } from "node:crypto";
 
 export type RolloutState =
   /** Has proved the content. */
@@ -19,6 +20,8 @@ export type RolloutState =
 
 export type RankedCluster = Readonly<{
   name: string;
+  /** The waiting cluster with the lowest text gets the next place. */
+  turn: string;
   rolloutState: RolloutState;
   /**
    * True if the cluster has had its place for this content, and the content can be written there
@@ -44,6 +47,14 @@ export type FleetAction = Readonly<{
 }>;
 
 /**
+ * A cluster's `turn` in the rollouts of the object with this UID. The UID is random, so that nobody
+ * can choose a name that gets each change first: two such clusters that refuse would halt every
+ * rollout.
+ */
+export const turnOf = (uid: string, name: string): string =>
+  createHash("sha256").update(`${uid}/${name}`).digest("hex");
+
+/**
  * The clusters to change now. One cluster goes first. Each proof opens two more places, up to
  * `maxUnavailable`. A slow cluster only frees its own place, because content that silences nodes
  * must not open places. More than `maxFailures` refusals halt the rollout. While no cluster has the
@@ -65,9 +76,11 @@ export function nextChanges(
   const isAll = maxUnavailable === "100%";
   const open = clusters.filter(({ rolloutState }) => ["waiting", "working"].includes(rolloutState));
   const canariesFirst = !isAll && open.some(({ isCanary }) => isCanary);
-  const candidates = open.filter(
-    ({ rolloutState, isCanary }) => rolloutState === "waiting" && (!canariesFirst || isCanary),
-  );
+  const candidates = open
+    .filter(
+      ({ rolloutState, isCanary }) => rolloutState === "waiting" && (!canariesFirst || isCanary),
+    )
+    .toSorted((a, b) => (a.turn < b.turn ? -1 : 1));
   const places = isAll
     ? Number.POSITIVE_INFINITY
     : Math.min(limitOf(maxUnavailable, reached), 1 + 2 * count.done);

@@ -170,8 +170,8 @@ export type FleetSecretTarget = Readonly<{
 export type FleetRollout = Readonly<{
   /**
    * Which clusters get a change first, by the labels of their Namespaces, of their Clusters with
-   * clusterNameLabelValue Name, or of their ClusterProfiles. The others follow in the order of
-   * their names.
+   * clusterNameLabelValue Name, or of their ClusterProfiles. The others follow in an order that
+   * nobody can choose.
    */
   canaries?: FleetCanaries;
   /**
@@ -196,8 +196,8 @@ export type FleetRollout = Readonly<{
 
 /**
  * Which clusters get a change first, by the labels of their Namespaces, of their Clusters with
- * clusterNameLabelValue Name, or of their ClusterProfiles. The others follow in the order of their
- * names.
+ * clusterNameLabelValue Name, or of their ClusterProfiles. The others follow in an order that
+ * nobody can choose.
  */
 export type FleetCanaries = Readonly<{
   /** The labels that these clusters have, all of them. */

@@ -120,8 +120,12 @@ test("sends few requests to clusters that answer very slowly, end watches at onc
   const manners = Object.keys(quiet) as (keyof typeof quiet)[];
   for (const manner of manners) await addFake(`ill-${manner}`, manner);
   await fleet.declareGuest(home, "real", real.kubeconfig, labelled);
-  // The hostile clusters come first in the order of names, so that the canary is one of them.
-  await home.cluster.apply(fleetSecret({ rollout: { maxUnavailable: 1 } }));
+  const canaries = {
+    matchExpressions: [
+      { key: "kubernetes.io/metadata.name", operator: "NotIn" as const, values: ["real"] },
+    ],
+  };
+  await home.cluster.apply(fleetSecret({ rollout: { maxUnavailable: 1, canaries } }));
   controller = fleet.startFleet(home, { asDeployed: true });
   const over = Date.now() + seconds * 1000;
   await untilFollowed("1");

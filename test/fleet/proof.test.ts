@@ -89,7 +89,7 @@ const placedIn = (guest: fleet.GuestCluster, word: string) =>
 
 /**
  * Adds the target to the proving cluster's sources, and starts that cluster's controller and the
- * fleet's controller.
+ * fleet's controller. The proving cluster is the canary.
  */
 async function begin(
   settings: Exclude<Settings, number | string>,
@@ -97,10 +97,11 @@ async function begin(
 ) {
   await steer(on, { sources: [{ name: "fleet", secretRef: { name } }], ...settings });
   running.push(plane.startController(on.kubeconfig));
-  // The proving cluster is the first, because of its name.
   await fleet.declareGuest(home, "guest-a", proving.kubeconfig, labelled);
   await fleet.declareGuest(home, "guest-b", plain.kubeconfig, labelled);
-  await home.cluster.apply(fleetSecret({ target: { name }, ...spec }));
+  const canaries = { matchLabels: { "kubernetes.io/metadata.name": "guest-a" } };
+  const rollout = { canaries, ...spec.rollout };
+  await home.cluster.apply(fleetSecret({ target: { name }, ...spec, rollout }));
   const since = new Date().toISOString();
   running.push(fleet.startFleet(home));
   // The first cluster is one that answers. Therefore the test creates content only after the

@@ -22,7 +22,6 @@ import { remove } from "./commands/remove.ts";
 import { preflight } from "./commands/preflight.ts";
 import { status } from "./commands/status.ts";
 import { pause, resume, retry, withdraw } from "./commands/steering.ts";
-import { supportBundle } from "./commands/support-bundle.ts";
 import { uninstall } from "./commands/uninstall.ts";
 import { wait } from "./commands/wait.ts";
 import type { Command } from "./terminal/command.ts";
@@ -35,7 +34,6 @@ export const commands: Readonly<Record<string, Command>> = {
   history,
   check,
   explain,
-  "support-bundle": supportBundle,
   apply,
   undo,
   add,

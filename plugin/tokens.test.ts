@@ -42,7 +42,6 @@ const ofCluster = [
   ["status"],
   ["status", "-o", "json"],
   ["nodes"],
-  ["support-bundle"],
   ["remove", "0.io"],
 ];
 

@@ -132,7 +132,7 @@ export const catalogue = {
   unforeseen: [
     "GPS228",
     "an unexpected error",
-    "the agent tries again, at most every 30 s; if this lasts, report it with kubectl pull-secret support-bundle",
+    "the agent tries again, at most every 30 s; if this lasts, report it as a bug",
   ],
   unitUnfound: [
     "GPS229",

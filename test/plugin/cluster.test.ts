@@ -15,7 +15,6 @@ import { loginTests } from "./login.ts";
 import { replaceTests } from "./replace.ts";
 import { password, pluginOn } from "./rig.ts";
 import { shownTests } from "./shown.ts";
-import { supportTests } from "./support.ts";
 import { uninstallTests } from "./uninstall.ts";
 
 let on: plane.Plane;
@@ -142,6 +141,5 @@ test("reports an unreachable or missing cluster in one line", async () => {
 
 replaceTests(rig);
 loginTests(rig);
-supportTests(rig);
 shownTests(rig);
 uninstallTests(rig);

@@ -11,7 +11,6 @@ import type { DeliveryMode, Limits, NodeCount } from "./policy.ts";
  */
 export const defaults = {
   managementState: "Managed",
-  conflictPolicy: "PreferAdditional",
   protectedRegistries: [],
   sources: [],
   delivery: { mode: "Restart" },

@@ -4,7 +4,6 @@
  * decides the rest, within limits. Pure.
  */
 import type { GlobalPullSecretSpec, DeliverySpec } from "#api/global-pull-secret.ts";
-import type { MergePolicy } from "#pullsecret/merge/merge.ts";
 import type { Resources } from "./resources.ts";
 import type { Selector } from "./labels.ts";
 
@@ -89,7 +88,8 @@ export type ExtraSource = Readonly<{ name: string; secretName: string; priority:
 export type Policy = Readonly<{
   managementState: ManagementState;
   sources: readonly ExtraSource[];
-  merge: MergePolicy;
+  /** Registries that only the original is allowed to serve. */
+  protect: readonly string[];
   rollout: RolloutPolicy &
     Readonly<{
       /** Seconds between the beginnings of two rollouts. */

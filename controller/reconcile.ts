@@ -50,7 +50,7 @@ async function run(reconciler: Reconciler, outcome: Outcome): Promise<Again | un
   let snapshot = await observe(cluster, original, extrasOf(false));
   const asking = { verification: policy.verification, verifier: reconciler.verifier };
   const inputsNow = { inputs: inputsOf(snapshot, reconciler), ...knownOf(snapshot) };
-  const withheld = withheldOf(inputsNow, policy.protect, asking);
+  const withheld = withheldOf(inputsNow, policy.merge, asking);
   if (
     (isAbsent(snapshot, reconciler, withheld) || continuesWithdrawal(reconciler, snapshot)) &&
     deletesNext(snapshot)
@@ -70,7 +70,7 @@ async function run(reconciler: Reconciler, outcome: Outcome): Promise<Again | un
     }
     outcome.stage = { kind: "nothing", leftBehind: leftBehindIn(reconciler) };
     if (inputs.some(({ core }) => !core))
-      outcome.verdict = accept({ inputs, ...remembered }, policy.protect);
+      outcome.verdict = accept({ inputs, ...remembered }, policy.merge);
     return undefined;
   }
   const absences = withdrawals(inputs, snapshot, reconciler);
@@ -101,7 +101,7 @@ async function run(reconciler: Reconciler, outcome: Outcome): Promise<Again | un
     return later;
   }
   const absence = absences.get(sourceIds.additional);
-  const judged = verified(accept(sources, policy.protect), withheld, asking);
+  const judged = verified(accept(sources, policy.merge), withheld, asking);
   const verdict = {
     ...judged,
     warnings: [

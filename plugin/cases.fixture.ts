@@ -259,6 +259,7 @@ const badLines = (name: string) =>
     `GPS116 ${name}: auths["c.io"].auth: no colon in the decoded text; give base64 of user:password`,
     "",
   ].join("\n");
+const newest = '--conflicts "newest": is not one of the choices; give additional, original\n';
 const tooMuch =
   "GPS308 sources: document: the sources together, or their merge, are longer than 480 KiB; " +
   "remove entries: both are stored in one Secret, and the API server stores no Secret above 1 MiB\n";
@@ -286,6 +287,7 @@ const cases: readonly (readonly [
 ])[] = [
   [`${merge} ${good}`, 0, '{"auths":{"a.io":{"auth":"dTpw"}}}\n', ""],
   [`${mergeGood} ${other}`, 0, '{"auths":{"a.io":{"auth":"eDp5"}}}\n', conflictLine],
+  [`${mergeGood} ${other} --conflicts original`, 0, /"dTpw"/, /the original's is used\n$/],
   [
     `${mergeGood} -`,
     0,
@@ -326,6 +328,7 @@ const cases: readonly (readonly [
     "",
     /^--additional -: standard input is --original already; .*\n$/,
   ],
+  [`${merge} ${good} --conflicts newest`, 2, "", newest],
   [`${merge} ${good} --protect a.io/*`, 2, "", /^--protect "a\.io\/\*": is not a registry; .*\n$/],
   [
     `merge --show-credentials --original ${good}`,
@@ -350,10 +353,10 @@ const cases: readonly (readonly [
   [`${merge}=`, 2, "", '--additional "": is empty; give a file, or - for standard input\n'],
   [`${merge} -dash.json`, 0, '{"auths":{}}\n', ""],
   [
-    `merge --show-credentials stray --protect a.io/* --additional ${good}`,
+    `merge --show-credentials stray --conflicts newest --additional ${good}`,
     2,
     "",
-    /^"stray": belongs to no flag; remove it\n--protect "a\.io\/\*": is not a registry; .*\n$/,
+    `"stray": belongs to no flag; remove it\n${newest}`,
   ],
   [`${merge} ${padded}`, 0, '{"auths":{"a.io":{"auth":"dTpw"}}}\n', ""],
   [`${mergeGood} ${padded}`, 1, "", tooMuch],
@@ -570,7 +573,12 @@ const cases: readonly (readonly [
   ["fleet chek", 2, "", /^"fleet chek": is not a command; give fleet status, .*all\n$/],
   ["fleet joinn", 2, "", joinn],
   ["help fleet joinn", 2, "", joinn],
-  [`--original ${good} ${merge}=${other}`, 0, /"eDp5"/, conflictLine],
+  [
+    `--original ${good} ${merge}=${other} --conflicts original`,
+    0,
+    /"dTpw"/,
+    /the original's is used\n$/,
+  ],
   [`-f=${good} -o=json check`, 0, /^\{\s+"accepted": true/, ""],
   [`--login=false check ${good}`, 0, "accepted: 1 registry\n", ""],
   ["-h check", 0, /^Usage: kubectl pull-secret check \[F\] \[flags\]\n/, ""],

@@ -11,6 +11,7 @@ import type { DeliveryMode, Limits, NodeCount } from "./policy.ts";
  */
 export const defaults = {
   managementState: "Managed",
+  conflictPolicy: "PreferAdditional",
   protectedRegistries: [],
   sources: [],
   delivery: { mode: "Restart" },

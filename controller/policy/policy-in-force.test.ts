@@ -36,6 +36,7 @@ test("derives the same policy from an empty spec, no spec, no object and the wri
 test("passes every field of spec to the policy, and adds the installer's protected registries to those of spec", () => {
   const spec = {
     managementState: "Withdrawn",
+    conflictPolicy: "PreferOriginal",
     protectedRegistries: ["quay.io"],
     sources: [{ name: "team-a", secretRef: { name: "team-a-pull" } }],
     delivery: { mode: "Reread" },
@@ -47,7 +48,7 @@ test("passes every field of spec to the policy, and adds the installer's protect
     ...policyWith(),
     managementState: "Withdrawn",
     sources: [{ name: "team-a", secretName: "team-a-pull", priority: 0 }],
-    protect: ["platform.example", "quay.io"],
+    merge: { conflicts: "original", protect: ["platform.example", "quay.io"] },
     rollout: {
       maxUnavailable: 3,
       maxFailures: "2%",
@@ -76,7 +77,7 @@ test("F54: keeps an accepted spec's sources and other protected registries when 
       "spec.protectedRegistries[2]: is a range of addresses, which protects none of them",
     ],
   );
-  assert.deepEqual(outcome.policy.protect, ["platform.example", "quay.io"]);
+  assert.deepEqual(outcome.policy.merge.protect, ["platform.example", "quay.io"]);
   assert.deepEqual(
     outcome.policy.sources.map(({ name }) => name),
     ["team-a"],
@@ -158,7 +159,7 @@ test("law: always has a policy, whatever is in the object or in the state", () =
       const globalPullSecret = { metadata: {}, spec: spec ?? {} } as unknown as GlobalPullSecret;
       const acceptedSpec = readAccepted(installed, { policy: accepted, sourcesFrom: "u" });
       const { policy } = inForce(installed, globalPullSecret, acceptedSpec);
-      assert.ok(policy.protect.includes("platform.example"));
+      assert.ok(policy.merge.protect.includes("platform.example"));
     }),
   ));
 

@@ -4,6 +4,7 @@
  * decides the rest, within limits. Pure.
  */
 import type { GlobalPullSecretSpec, DeliverySpec } from "#api/global-pull-secret.ts";
+import type { MergePolicy } from "#pullsecret/merge/merge.ts";
 import type { Resources } from "./resources.ts";
 import type { Selector } from "./labels.ts";
 
@@ -88,8 +89,7 @@ export type ExtraSource = Readonly<{ name: string; secretName: string; priority:
 export type Policy = Readonly<{
   managementState: ManagementState;
   sources: readonly ExtraSource[];
-  /** Registries that only the original is allowed to serve. */
-  protect: readonly string[];
+  merge: MergePolicy;
   rollout: RolloutPolicy &
     Readonly<{
       /** Seconds between the beginnings of two rollouts. */

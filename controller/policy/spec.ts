@@ -68,12 +68,15 @@ function translated(
       secretName: secretRef.name,
       priority,
     })),
-    protect: [
-      ...installed.protect,
-      ...registries.map((registry, at) =>
-        read(`protectedRegistries[${at}]`, protectable(registry)),
-      ),
-    ],
+    merge: {
+      conflicts: spec.conflictPolicy === "PreferOriginal" ? "original" : "additional",
+      protect: [
+        ...installed.protect,
+        ...registries.map((registry, at) =>
+          read(`protectedRegistries[${at}]`, protectable(registry)),
+        ),
+      ],
+    },
     rollout: {
       maxUnavailable: count("rollout.maxUnavailable", rollout.maxUnavailable, budget),
       maxFailures: count("rollout.maxFailures", rollout.maxFailures, failures),

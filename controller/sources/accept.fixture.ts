@@ -15,6 +15,7 @@ import { globalSecret, newSalt, readPublished } from "../objects/global-secret.t
 import { noState } from "../objects/state.fixture.ts";
 import { readState, stateSecret } from "../objects/state.ts";
 
+export const policy = { conflicts: "additional", protect: [] } as const;
 export const auth = (pair: string) => ({ auth: Buffer.from(pair).toString("base64") });
 export const text = (entries: Record<string, string>) =>
   JSON.stringify({
@@ -61,7 +62,7 @@ export function sources(changes: Partial<Finds>): Sources {
 }
 
 /** The content of both our Secrets after these sources were accepted. */
-export const acceptedFrom = (finds: Partial<Finds>) => remembered(accept(sources(finds), []));
+export const acceptedFrom = (finds: Partial<Finds>) => remembered(accept(sources(finds), policy));
 
 export function remembered({ target, accepted }: SourcesVerdict) {
   assert.ok(target);

@@ -8,6 +8,7 @@ import {
   bad,
   original,
   originalName,
+  policy,
   secret,
   sources,
   text,
@@ -18,7 +19,7 @@ import { noState } from "../objects/state.fixture.ts";
 import { stateSecret } from "../objects/state.ts";
 
 test("H9: prefers the additional Secret on a conflict, and records the supplier of each registry", () => {
-  const { target } = accept(sources({ additional, original, originalName }), []);
+  const { target } = accept(sources({ additional, original, originalName }), policy);
   assert.equal(
     target?.document,
     text({ "a.example": "add:2", "o.example": "orig:2", "quay.io": "add:1" }),
@@ -38,8 +39,8 @@ test("wants the same content when the bytes of a document change, but not its me
     ),
   );
   assert.equal(
-    accept(sources({ additional: spaced }), []).target?.document,
-    accept(sources({ additional }), []).target?.document,
+    accept(sources({ additional: spaced }), policy).target?.document,
+    accept(sources({ additional }), policy).target?.document,
   );
 });
 
@@ -50,7 +51,7 @@ test("H19: records a rewritten document only if it has another meaning or is sho
   const long = `${JSON.stringify(JSON.parse(reordered), undefined, 2)}\n`;
   const after = (before: string, now: string) => {
     const previous = acceptedFrom({ additional: secret(before) });
-    return accept(sources({ ...previous, additional: secret(now) }), []).accepted["additional"];
+    return accept(sources({ ...previous, additional: secret(now) }), policy).accepted["additional"];
   };
   assert.equal(after(short, long), short);
   assert.equal(after(short, reordered), short);
@@ -74,12 +75,12 @@ test("H19: notices changes of an original's keys beside auths", () => {
     [` ${document}`, document],
   ] as const) {
     const finds = { ...previous, additional, original: secret(now), originalName };
-    assert.equal(accept(sources(finds), []).accepted["original"], expected);
+    assert.equal(accept(sources(finds), policy).accepted["original"], expected);
   }
 });
 
 test("H7, H24: deploys nothing for an invalid additional Secret that was never valid, and names the key path", () => {
-  const { target, problems } = accept(sources({ additional: bad, original, originalName }), []);
+  const { target, problems } = accept(sources({ additional: bad, original, originalName }), policy);
   assert.equal(target, undefined);
   assert.match(problems.additional[0]?.path ?? "", /auths\["quay\.io"\]\.auth/);
 });
@@ -89,7 +90,7 @@ test("keeps the last accepted entries of an invalid additional Secret while the 
   const rotated = secret(text({ "quay.io": "orig:1", "o.example": "rotated:2" }));
   const { target, problems } = accept(
     sources({ additional: bad, original: rotated, originalName, ...before }),
-    [],
+    policy,
   );
   assert.equal(
     target?.document,
@@ -101,7 +102,10 @@ test("keeps the last accepted entries of an invalid additional Secret while the 
 
 test("keeps the accepted empty document of an additional Secret that becomes invalid", () => {
   const before = acceptedFrom({ additional: secret('{"auths":{}}'), original, originalName });
-  const { target } = accept(sources({ additional: bad, original, originalName, ...before }), []);
+  const { target } = accept(
+    sources({ additional: bad, original, originalName, ...before }),
+    policy,
+  );
   assert.equal(target?.document, text({ "o.example": "orig:2", "quay.io": "orig:1" }));
 });
 
@@ -109,7 +113,7 @@ test("keeps the published content when both sources are invalid, and reports bot
   const before = acceptedFrom({ additional, original, originalName });
   const { target, problems } = accept(
     sources({ additional: bad, original: bad, originalName, ...before }),
-    [],
+    policy,
   );
   assert.equal(target?.document, before.published.document);
   assert.equal(target.sources, before.published.sources);
@@ -119,26 +123,29 @@ test("keeps the published content when both sources are invalid, and reports bot
 
 test("removes nothing when the original vanishes", () => {
   const before = acceptedFrom({ additional, original, originalName });
-  const { target, problems } = accept(sources({ additional, originalName, ...before }), []);
+  const { target, problems } = accept(sources({ additional, originalName, ...before }), policy);
   assert.equal(target?.document, before.published.document);
   assert.equal(problems.original[0]?.code, "GPS303");
 });
 
 test("does not delay the additional Secret when the original does not exist yet", () => {
-  const { target } = accept(sources({ additional, originalName }), []);
+  const { target } = accept(sources({ additional, originalName }), policy);
   assert.equal(target?.document, text({ "a.example": "add:2", "quay.io": "add:1" }));
 });
 
 test("wants only the original's content for a removal", () => {
   const before = acceptedFrom({ additional, original, originalName });
-  const { target } = accept(sources({ original, originalName, ...before }), []);
+  const { target } = accept(sources({ original, originalName, ...before }), policy);
   assert.equal(target?.document, text({ "o.example": "orig:2", "quay.io": "orig:1" }));
-  assert.equal(accept(sources(acceptedFrom({ additional })), []).target?.document, '{"auths":{}}');
+  assert.equal(
+    accept(sources(acceptedFrom({ additional })), policy).target?.document,
+    '{"auths":{}}',
+  );
 });
 
 test("refuses the whole additional Secret if it has a protected registry, and keeps its last accepted entries", () => {
   const before = acceptedFrom({ additional, original, originalName });
-  const strict = ["o.example"];
+  const strict = { conflicts: "additional", protect: ["o.example"] } as const;
   const shadow = secret(text({ "o.example/team": "add:3" }));
   const { target, problems } = accept(
     sources({ additional: shadow, original, originalName, ...before }),
@@ -159,7 +166,7 @@ const refused: readonly (readonly [sentence: string, secret: V1Secret, code: str
 for (const [sentence, refusedSecret, code] of refused) {
   test(`H2: ${sentence} is refused`, () => {
     assert.equal(
-      accept(sources({ additional: refusedSecret }), []).problems.additional[0]?.code,
+      accept(sources({ additional: refusedSecret }), policy).problems.additional[0]?.code,
       code,
     );
   });
@@ -167,10 +174,10 @@ for (const [sentence, refusedSecret, code] of refused) {
 
 test("has the intent `apply` as long as there is an additional Secret, whatever source the entries come from", () => {
   const same = secret(text({ "quay.io": "orig:1" }));
-  const { target } = accept(sources({ additional: same, original, originalName }), []);
+  const { target } = accept(sources({ additional: same, original, originalName }), policy);
   assert.doesNotMatch(target?.sources ?? "", /additional/);
   assert.equal(target?.intent, "apply");
-  assert.equal(accept(sources({ original, originalName }), []).target?.intent, "release");
+  assert.equal(accept(sources({ original, originalName }), policy).target?.intent, "release");
 });
 
 test("accepts an absent additional Secret, whatever the flags and the original are", () => {
@@ -181,14 +188,17 @@ test("accepts an absent additional Secret, whatever the flags and the original a
         acceptedFrom({ additional, original, originalName }),
         { published: undefined, state: noState },
       ]) {
-        const { target } = accept(sources({ original: first, originalName, ...before }), protect);
+        const { target } = accept(sources({ original: first, originalName, ...before }), {
+          ...policy,
+          protect,
+        });
         assert.equal(target?.intent, "release");
       }
 });
 
 test("keeps the published content in force even when a changed flag forbids this content", () => {
   const before = acceptedFrom({ additional, original, originalName });
-  const strict = ["a.example"];
+  const strict = { conflicts: "additional", protect: ["a.example"] } as const;
   const { target, problems, accepted } = accept(
     sources({ additional, original, originalName, ...before }),
     strict,
@@ -251,7 +261,7 @@ for (const [sentence, document, refused] of sizes) {
       originalName,
       ...before,
     });
-    const { target, problems, accepted } = accept(sourceSet, []);
+    const { target, problems, accepted } = accept(sourceSet, policy);
     assert.equal(target?.document === before.published.document, refused);
     assert.deepEqual(
       problems.additional.map(({ code }) => code),
@@ -269,7 +279,7 @@ test("refuses only an original that grows too large, and still delivers the addi
     originalName,
     ...before,
   });
-  const { target, problems } = accept(sourceSet, []);
+  const { target, problems } = accept(sourceSet, policy);
   assert.equal(target?.document, text({ "o.example": "orig:2", "quay.io": "add:new" }));
   assert.equal(problems.original[0]?.code, "GPS308");
   assert.deepEqual(problems.additional, []);

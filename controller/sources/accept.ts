@@ -4,7 +4,7 @@
  * the rotation of the other sources.
  */
 import { sourceIds, type RevisionContent } from "#contract/names.ts";
-import type { MergedEntry } from "#pullsecret/merge/merge.ts";
+import type { MergedEntry, MergePolicy } from "#pullsecret/merge/merge.ts";
 import type { Entry } from "#pullsecret/document/parse.ts";
 import type { Problem } from "#pullsecret/problems/problems.ts";
 import { imagesOf } from "#pullsecret/registry/key.ts";
@@ -84,7 +84,7 @@ function read(input: SourceInput, remembered: Remembered, withheld: Withheld = n
  */
 export function accept(
   { inputs, withheld, ...remembered }: Sources,
-  asked: readonly string[],
+  asked: MergePolicy,
 ): SourcesVerdict {
   const readings = inputs.map((input) => read(input, remembered, withheld));
   const applying = readings.filter(
@@ -92,11 +92,11 @@ export function accept(
   );
   // Protection applies to all sources except the original. Without other sources, an invalid
   // protected registry must not stop the withdrawal.
-  const protect = applying.length === 0 ? [] : asked;
+  const policy = applying.length === 0 ? { ...asked, protect: [] } : asked;
   // If every source is invalid and has never been valid, there is nothing to put on a node.
   const allInvalid = applying.length > 0 && applying.every(({ now }) => now.entries === undefined);
   if (allInvalid) return refused(readings, undefined, remembered, []);
-  const chosen = choose(readings, protect);
+  const chosen = choose(readings, policy);
   if (!chosen.ok)
     return refused(readings, asPublished(remembered.published), remembered, chosen.problems);
   return judged(readings, chosen, applying.length > 0);

@@ -12,6 +12,7 @@ import {
   bad,
   original,
   originalName,
+  policy,
   remembered,
   secret,
   sources,
@@ -23,7 +24,7 @@ import { noState } from "../objects/state.fixture.ts";
 
 const secretWith = (registry: string, pair: string) => secret(text({ [registry]: pair }));
 const base = { additional, original, originalName };
-const alone = accept(sources(base), []).target;
+const alone = accept(sources(base), policy).target;
 
 /** The state of an extra source that was never valid, and its verdict. */
 const refusals: readonly (readonly [
@@ -54,7 +55,7 @@ const refusals: readonly (readonly [
 for (const [lookup, accepted, reason, message] of refusals) {
   const sentence = typeof lookup === "string" ? lookup : String(lookup.type);
   test(`an extra source that is ${reason} (${sentence}) blocks no other source`, () => {
-    const verdict = accept(sources({ ...base, extras: { "team-a": lookup } }), []);
+    const verdict = accept(sources({ ...base, extras: { "team-a": lookup } }), policy);
     assert.deepEqual(verdict.target, alone);
     assert.deepEqual(verdict.problems, { additional: [], original: [] });
     const reported = verdict.sources.find(({ name }) => name === "team-a");
@@ -65,7 +66,9 @@ for (const [lookup, accepted, reason, message] of refusals) {
 
 test("shows a command that grants the right to read only the source's Secret", () => {
   const extras = { "team-a": "forbidden" } as const;
-  const reported = accept(sources({ ...base, extras }), []).sources.map(({ message }) => message);
+  const reported = accept(sources({ ...base, extras }), policy).sources.map(
+    ({ message }) => message,
+  );
   const role = "global-pull-secret-source-team-a-pull";
   assert.ok(
     reported
@@ -81,8 +84,8 @@ test("shows a command that grants the right to read only the source's Secret", (
 for (const lookup of [bad, "forbidden", "unknown", "kept"] as const) {
   test(`an extra that is ${typeof lookup === "string" ? lookup : "refused"} keeps its last accepted entries`, () => {
     const extras = { "team-a": secretWith("t.example", "team:1") };
-    const before = remembered(accept(sources({ ...base, extras }), []));
-    const verdict = accept(sources({ ...base, extras: { "team-a": lookup }, ...before }), []);
+    const before = remembered(accept(sources({ ...base, extras }), policy));
+    const verdict = accept(sources({ ...base, extras: { "team-a": lookup }, ...before }), policy);
     assert.equal(verdict.target?.document, before.published.document);
     assert.equal(verdict.accepted["team-a"], text({ "t.example": "team:1" }));
   });
@@ -90,14 +93,14 @@ for (const lookup of [bad, "forbidden", "unknown", "kept"] as const) {
 
 test("does not delay an extra source because of a broken additional Secret that was never valid", () => {
   const extras = { "team-a": secretWith("t.example", "team:1") };
-  const { target, problems } = accept(sources({ additional: bad, extras }), []);
+  const { target, problems } = accept(sources({ additional: bad, extras }), policy);
   assert.equal(target?.document, text({ "t.example": "team:1" }));
   assert.equal(target.intent, "apply");
   assert.equal(problems.additional.length, 1);
 });
 
 test("does not delay an extra source if the additional Secret was never in force and has a protected registry", () => {
-  const strict = ["quay.io"];
+  const strict = { conflicts: "additional", protect: ["quay.io"] } as const;
   const extras = { "team-a": secretWith("t.example", "team:1") };
   const { target, problems } = accept(sources({ additional, extras }), strict);
   assert.equal(target?.document, text({ "t.example": "team:1" }));
@@ -107,7 +110,7 @@ test("does not delay an extra source if the additional Secret was never in force
 
 test("reports each source, its version, and the order of suppliers of a registry", () => {
   const versioned = { ...secretWith("quay.io", "team:1"), metadata: { resourceVersion: "812" } };
-  const verdict = accept(sources({ ...base, extras: { "team-a": versioned } }), []);
+  const verdict = accept(sources({ ...base, extras: { "team-a": versioned } }), policy);
   assert.deepEqual(
     verdict.sources.map(({ name, secret: where, resourceVersion, accepted }) => [
       name,
@@ -128,7 +131,7 @@ test("reports each source, its version, and the order of suppliers of a registry
 });
 
 test("leaves out only the extra source that has a protected registry, and reports this source", () => {
-  const strict = ["t.example"];
+  const strict = { conflicts: "additional", protect: ["t.example"] } as const;
   const extras = {
     "team-a": secretWith("t.example/x", "a:1"),
     "team-b": secretWith("b.example", "b:1"),
@@ -149,7 +152,7 @@ test("when the sources are too large together, leaves out only the extra sources
     middle: padded("m.example", capacity * 0.6),
     low: padded("l.example", capacity * 0.2),
   };
-  const verdict = accept(sources({ ...base, extras }), []);
+  const verdict = accept(sources({ ...base, extras }), policy);
   assert.deepEqual(
     verdict.sources.map(({ reason }) => reason),
     ["Accepted", "Accepted", "LeftOut", "Accepted", "Accepted"],
@@ -161,7 +164,7 @@ test("when the sources are too large together, leaves out only the extra sources
 test("treats a source like any other source even if its name is a property of every JavaScript object", () => {
   const name = "constructor";
   for (const lookup of [bad, "absent", secretWith("c.example", "c:1")] as const) {
-    const verdict = accept(sources({ ...base, extras: { [name]: lookup } }), []);
+    const verdict = accept(sources({ ...base, extras: { [name]: lookup } }), policy);
     assert.equal(verdict.sources[1]?.name, name);
   }
 });
@@ -187,8 +190,9 @@ test("law: judges the additional Secret and the original in the same way with an
       protect,
       (extras, first, last, guarded) => {
         const coreFinds: Partial<Finds> = { additional: first, original: last, originalName };
+        const rule = { ...policy, protect: guarded };
         const [without, with_] = [{}, extras].map((some) =>
-          accept(sources({ ...coreFinds, extras: some }), guarded),
+          accept(sources({ ...coreFinds, extras: some }), rule),
         );
         if (without?.target === undefined || without.target.intent === "release") return;
         assert.deepEqual(with_?.problems, without.problems);
@@ -214,7 +218,7 @@ test("law: keeps the last accepted document of an extra source in force while th
       let last: string | undefined;
       for (const lookup of rounds) {
         const sourceSet = sources({ ...base, extras: { "team-a": lookup }, ...before });
-        const verdict = accept(sourceSet, []);
+        const verdict = accept(sourceSet, policy);
         if (verdict.sources[1]?.reason === "Accepted") last = verdict.accepted["team-a"];
         assert.equal(verdict.accepted["team-a"], last);
         before = remembered(verdict);

@@ -6,6 +6,7 @@
  */
 import { bytesOf } from "#pullsecret/merge/capacity.ts";
 import { joinSources, type Joined } from "#pullsecret/merge/join.ts";
+import type { MergePolicy } from "#pullsecret/merge/merge.ts";
 import type { Problem } from "#pullsecret/problems/problems.ts";
 import type { SourceInput } from "./input.ts";
 import type { ReadSource, Supply } from "./source.ts";
@@ -35,18 +36,18 @@ export const nothing: Supply = {
  * Chooses a document of each source. `ok` is false if a changed flag forbids even the documents
  * that were accepted before.
  */
-export function choose(readings: readonly SourceReading[], protect: readonly string[]): Outcome {
+export function choose(readings: readonly SourceReading[], policy: MergePolicy): Outcome {
   const all = join(
     readings.map((reading) => take(reading, reading.now)),
-    protect,
+    policy,
   );
   if (all.ok) return all;
   const others = readings.some(({ input, now }) => !input.core && now.present);
   const core = readings.filter(({ input }) => input.core);
-  let joined = chooseCore(core, protect, others);
+  let joined = chooseCore(core, policy, others);
   for (const reading of readings) {
     if (!joined.ok) return joined;
-    if (!reading.input.core) joined = withExtra(joined, reading, readings, protect);
+    if (!reading.input.core) joined = withExtra(joined, reading, readings, policy);
   }
   return joined;
 }
@@ -65,14 +66,10 @@ const isBase = ({ input }: SourceReading) => input.applies === "never";
  * not delay changes of the other source. `others`: there are extra sources, so an additional Secret
  * that was never in force can be left out.
  */
-function chooseCore(
-  core: readonly SourceReading[],
-  protect: readonly string[],
-  others: boolean,
-): Outcome {
+function chooseCore(core: readonly SourceReading[], policy: MergePolicy, others: boolean): Outcome {
   const first = join(
     core.map((reading) => take(reading, reading.now)),
-    protect,
+    policy,
   );
   if (first.ok) return first;
   const fallback = ({ now, before }: SourceReading, other = before): Supply | undefined =>
@@ -102,7 +99,7 @@ function chooseCore(
         ),
   ];
   for (const choices of attempts) {
-    const joined = choices && join(choices, protect);
+    const joined = choices && join(choices, policy);
     if (joined?.ok) return joined;
   }
   return first;
@@ -116,7 +113,7 @@ function withExtra(
   joined: JoinedSources,
   reading: SourceReading,
   readings: readonly SourceReading[],
-  protect: readonly string[],
+  policy: MergePolicy,
 ): Outcome {
   const { now, before } = reading;
   const among = (choice: Choice) => {
@@ -125,22 +122,18 @@ function withExtra(
       ({ input }) => choices.find((candidate) => candidate.input === input) ?? [],
     );
   };
-  const first = join(among(take(reading, now)), protect);
+  const first = join(among(take(reading, now)), policy);
   if (first.ok) return first;
   const problems = [...now.problems, ...first.problems];
-  const older = before && join(among(take(reading, { ...before, problems }, true)), protect);
+  const older = before && join(among(take(reading, { ...before, problems }, true)), policy);
   if (older?.ok) return older;
-  return join(among(take(reading, { ...nothing, problems }, true)), protect);
+  return join(among(take(reading, { ...nothing, problems }, true)), policy);
 }
 
-function join(choices: readonly Choice[], protect: readonly string[]): Outcome {
+function join(choices: readonly Choice[], policy: MergePolicy): Outcome {
   const sources = choices.flatMap(({ input: { id }, source: { entries } }) =>
     entries === undefined ? [] : [{ id, accepted: entries }],
   );
-  const joined = joinSources(
-    sources,
-    bytesOf(...choices.map(({ source }) => source.text)),
-    protect,
-  );
+  const joined = joinSources(sources, bytesOf(...choices.map(({ source }) => source.text)), policy);
   return joined.ok ? { ...joined, choices } : joined;
 }

@@ -9,6 +9,7 @@ import {
   olderFrom,
   original,
   originalName,
+  policy,
   remembered,
   secret,
   sources,
@@ -36,18 +37,26 @@ test("removes nothing from any node when the original gets the same entries as t
       originalName,
       ...before,
     }),
-    [],
+    policy,
   );
   assert.equal(target?.intent, "apply");
   assert.equal(target.document, text({ "quay.io": "u:B" }));
 });
 
-test("applies an additional Secret that only repeats the original", () => {
+test("applies an additional Secret that only repeats the original, or that loses every conflict", () => {
   const repeats = accept(
     sources({ additional: secretWith("u:A"), original: secretWith("u:A"), originalName }),
-    [],
+    policy,
   );
   assert.equal(repeats.target?.intent, "apply");
+  const sourceSet = sources({
+    additional: secretWith("u:B"),
+    original: secretWith("u:A"),
+    originalName,
+  });
+  const loses = accept(sourceSet, { conflicts: "original", protect: [] });
+  assert.equal(loses.target?.intent, "apply");
+  assert.equal(loses.target.document, text({ "quay.io": "u:A" }));
 });
 
 test("when the original rotates, keeps the entries that a broken additional Secret had in common with the original", () => {
@@ -58,20 +67,20 @@ test("when the original rotates, keeps the entries that a broken additional Secr
   });
   const { target } = accept(
     sources({ additional: bad, original: secretWith("u:C"), originalName, ...before }),
-    [],
+    policy,
   );
   assert.equal(target?.document, text({ "quay.io": "u:B" }));
 });
 
 test("keeps a broken original's entries, so that a withdrawal restores those that the additional Secret overrides", () => {
   const before = acceptedFrom({ additional, original, originalName });
-  const { target } = accept(sources({ original: bad, originalName, ...before }), []);
+  const { target } = accept(sources({ original: bad, originalName, ...before }), policy);
   assert.equal(target?.document, text({ "o.example": "orig:2", "quay.io": "orig:1" }));
 });
 
 test("falls back to the labels once in an installation without recorded documents, and records the result", () => {
   const older = olderFrom({ additional, original, originalName });
-  const first = accept(sources({ additional: bad, original: bad, originalName, ...older }), []);
+  const first = accept(sources({ additional: bad, original: bad, originalName, ...older }), policy);
   assert.equal(first.target?.document, older.published.document);
   const state = { ...noState, accepted: first.accepted };
   // The original rotates to the additional Secret's value. From then on the entry has the
@@ -80,7 +89,7 @@ test("falls back to the labels once in an installation without recorded document
   const published = acceptedFrom({ additional, original: rotated, originalName }).published;
   const { target } = accept(
     sources({ additional: bad, original: secretWith("u:C"), originalName, published, state }),
-    [],
+    policy,
   );
   assert.equal(target?.document, text({ "a.example": "add:2", "quay.io": "add:1" }));
 });
@@ -96,7 +105,7 @@ for (const document of useless) {
   test(`an original of ${document} is refused, and its last accepted entries stay`, () => {
     const before = acceptedFrom({ additional, original, originalName });
     const sourceSet = sources({ additional, original: secret(document), originalName, ...before });
-    const { target, problems, accepted } = accept(sourceSet, []);
+    const { target, problems, accepted } = accept(sourceSet, policy);
     assert.equal(target?.document, before.published.document);
     assert.equal(problems.original[0]?.code, "GPS110");
     assert.deepEqual(accepted, { ...before.state.accepted });
@@ -111,7 +120,7 @@ for (const document of empty) {
   test(`an original of ${document}, whose credentials are elsewhere, is refused`, () => {
     const before = acceptedFrom({ additional, original, originalName });
     const sourceSet = sources({ additional, original: secret(document), originalName, ...before });
-    const { target, problems } = accept(sourceSet, []);
+    const { target, problems } = accept(sourceSet, policy);
     assert.equal(target?.document, before.published.document);
     assert.equal(problems.original[0]?.code, "GPS132");
   });
@@ -120,20 +129,23 @@ for (const document of empty) {
 test("accepts an original with one credential beside empty entries", () => {
   const document = `{"auths":{"a.io":{},"o.example":${JSON.stringify(auth("orig:3"))}}}`;
   const sourceSet = sources({ additional, original: secret(document), originalName });
-  assert.deepEqual(accept(sourceSet, []).problems.original, []);
+  assert.deepEqual(accept(sourceSet, policy).problems.original, []);
 });
 
 test("treats an original that is emptied like a deleted one, and accepts one that was always empty", () => {
   const before = acceptedFrom({ additional, original, originalName });
   const emptied = { additional, original: secret('{"auths":{}}'), originalName };
-  const former = accept(sources({ additional, original: "absent", originalName, ...before }), []);
-  const { target, problems } = accept(sources({ ...emptied, ...before }), []);
+  const former = accept(
+    sources({ additional, original: "absent", originalName, ...before }),
+    policy,
+  );
+  const { target, problems } = accept(sources({ ...emptied, ...before }), policy);
   assert.equal(target?.document, former.target?.document);
   assert.deepEqual(
     problems.original.map(({ code }) => code),
     ["GPS303"],
   );
-  const first = accept(sources(emptied), []);
+  const first = accept(sources(emptied), policy);
   assert.equal(first.target?.document, text({ "a.example": "add:2", "quay.io": "add:1" }));
   assert.deepEqual(first.problems.original, []);
 });
@@ -141,20 +153,20 @@ test("treats an original that is emptied like a deleted one, and accepts one tha
 test("treats an unreadable original as unknown, not absent: its last accepted entries stay, and a removal continues", () => {
   const before = acceptedFrom({ additional, original, originalName });
   const sourceSet = sources({ additional, original: "unknown", originalName, ...before });
-  const { target, problems, unknown } = accept(sourceSet, []);
+  const { target, problems, unknown } = accept(sourceSet, policy);
   assert.equal(target?.document, before.published.document);
   assert.deepEqual([problems.original[0]?.code, unknown], ["GPS309", true]);
-  const removal = accept({ ...sourceSet, inputs: withdrawn(sourceSet.inputs) }, []).target;
+  const removal = accept({ ...sourceSet, inputs: withdrawn(sourceSet.inputs) }, policy).target;
   assert.deepEqual(removal?.document, text({ "o.example": "orig:2", "quay.io": "orig:1" }));
   assert.equal(removal.intent, "release");
-  assert.equal(accept(sources({ additional, original: "unknown" }), []).unknown, false);
+  assert.equal(accept(sources({ additional, original: "unknown" }), policy).unknown, false);
 });
 
 test("uses the last accepted entries of an absent additional Secret in its grace period, while the original rotates", () => {
   const before = acceptedFrom({ additional, original, originalName });
   const rotated = secret(text({ "o.example": "rotated:2" }));
   const sourceSet = sources({ additional: "kept", original: rotated, originalName, ...before });
-  const { target, problems, accepted } = accept(sourceSet, []);
+  const { target, problems, accepted } = accept(sourceSet, policy);
   assert.equal(
     target?.document,
     text({ "a.example": "add:2", "o.example": "rotated:2", "quay.io": "add:1" }),
@@ -195,25 +207,30 @@ const changes = fc.record({
 
 test("law: keeps a source's last accepted document in force, whatever happens to both sources", () => {
   fc.assert(
-    fc.property(fc.array(changes, { maxLength: 8 }), (history) => {
-      let before: Pick<Finds, "published" | "state"> = { published: undefined, state: noState };
-      const last: { additional?: V1Secret; original?: V1Secret } = {};
-      for (const change of history) {
-        const verdict = accept(sources({ ...change, originalName, ...before }), []);
-        const inOrder = (role: "additional" | "original") => verdict.problems[role].length === 0;
-        if (inOrder("additional") && change.additional !== "kept")
-          last.additional = change.additional;
-        if (last.additional === undefined) {
-          assert.equal(verdict.target, undefined);
-          continue;
+    fc.property(
+      fc.array(changes, { maxLength: 8 }),
+      fc.constantFrom("additional", "original"),
+      (history, conflicts) => {
+        const rule = { conflicts, protect: [] };
+        let before: Pick<Finds, "published" | "state"> = { published: undefined, state: noState };
+        const last: { additional?: V1Secret; original?: V1Secret } = {};
+        for (const change of history) {
+          const verdict = accept(sources({ ...change, originalName, ...before }), rule);
+          const inOrder = (role: "additional" | "original") => verdict.problems[role].length === 0;
+          if (inOrder("additional") && change.additional !== "kept")
+            last.additional = change.additional;
+          if (last.additional === undefined) {
+            assert.equal(verdict.target, undefined);
+            continue;
+          }
+          if (inOrder("original") && typeof change.original === "object")
+            last.original = change.original;
+          const ideal = accept(sources({ original: "absent", originalName, ...last }), rule).target;
+          assert.equal(verdict.target?.document, ideal?.document);
+          assert.equal(verdict.target?.intent, "apply");
+          before = remembered(verdict);
         }
-        if (inOrder("original") && typeof change.original === "object")
-          last.original = change.original;
-        const ideal = accept(sources({ original: "absent", originalName, ...last }), []).target;
-        assert.equal(verdict.target?.document, ideal?.document);
-        assert.equal(verdict.target?.intent, "apply");
-        before = remembered(verdict);
-      }
-    }),
+      },
+    ),
   );
 });

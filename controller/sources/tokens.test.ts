@@ -5,7 +5,7 @@ import * as messages from "#controller/status/messages.ts";
 import { formatProblem } from "#pullsecret/problems/problems.ts";
 import { planted, tokens } from "#pullsecret/tokens.fixture.ts";
 import { accept } from "./accept.ts";
-import { secret, sources } from "./accept.fixture.ts";
+import { policy, secret, sources } from "./accept.fixture.ts";
 
 for (const token of tokens)
   test(`never reports the token ${token.slice(0, 12)} of a source`, () => {
@@ -20,7 +20,7 @@ for (const token of tokens)
           originalName: "kube-system/pull-secret",
           extras: { team: pullSecret },
         });
-        const verdict = accept(sourceSet, protect);
+        const verdict = accept(sourceSet, { ...policy, protect });
         const { problems, warnings, sources: each, registries } = verdict;
         const text = JSON.stringify([
           messages.rejected(problems.additional, false, "1"),

@@ -2,7 +2,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Answers, Plan, Question, Verdict } from "#registry/question.ts";
 import type { VerificationPolicy } from "#controller/policy/policy.ts";
-import { acceptedFrom, originalName, secret, sources, text, type Finds } from "./accept.fixture.ts";
+import {
+  acceptedFrom,
+  originalName,
+  policy,
+  secret,
+  sources,
+  text,
+  type Finds,
+} from "./accept.fixture.ts";
 import { accept, noSourceApplies } from "./accept.ts";
 import { verified, withheldOf } from "./verification.ts";
 
@@ -30,9 +38,9 @@ function run(
     },
   };
   const read = sources(finds);
-  const withheld = withheldOf(read, [], asking);
+  const withheld = withheldOf(read, policy, asking);
   const all = { ...read, withheld };
-  const verdict = verified(accept(all, []), withheld, asking);
+  const verdict = verified(accept(all, policy), withheld, asking);
   return {
     asked,
     verdict,

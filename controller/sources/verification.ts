@@ -2,6 +2,7 @@
  * What the registries' answers mean for the sources: what is reported, and which sources are
  * withheld.
  */
+import type { MergePolicy } from "#pullsecret/merge/merge.ts";
 import { formatPath, redactKey } from "#pullsecret/problems/keypath.ts";
 import type { Problem } from "#pullsecret/problems/problems.ts";
 import { planOf, verdictsOf, type Verified } from "#registry/question.ts";
@@ -25,12 +26,12 @@ type Asking = Readonly<{ verification: VerificationPolicy; verifier: Verifier }>
  * overrides it and could leave later. A credential that was accepted before is never new, and a
  * removed entry asks for nothing, so neither is held up.
  */
-export function withheldOf(sources: Sources, protect: readonly string[], asking: Asking): Withheld {
+export function withheldOf(sources: Sources, merge: MergePolicy, asking: Asking): Withheld {
   const withheld = new Map<string, readonly Problem[]>();
   if (asking.verification.mode !== "Refuse" || noSourceApplies(sources)) return withheld;
   // Without one source's new document, another source can supply the registry, so we judge again.
   for (;;) {
-    const { denials, awaited } = look(accept({ ...sources, withheld }, protect), asking);
+    const { denials, awaited } = look(accept({ ...sources, withheld }, merge), asking);
     const before = withheld.size;
     for (const { problem, entry } of denials)
       if (entry.isNew) withheld.set(entry.from, [...(withheld.get(entry.from) ?? []), problem]);

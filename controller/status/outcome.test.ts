@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { View, WaitReason } from "#controller/rollout/facts.ts";
 import { nodeWithPod, progressWith, rollingOut, waitingFor } from "../rollout/progress.fixture.ts";
 import { accept } from "../sources/accept.ts";
-import { bad, secret, sources, text } from "../sources/accept.fixture.ts";
+import { bad, policy, secret, sources, text } from "../sources/accept.fixture.ts";
 import type { Snapshot } from "#controller/sources/snapshot.ts";
 import type { Removal } from "../withdrawal/withdrawal.ts";
 import {
@@ -138,9 +138,9 @@ test("reports once that a revision is rolled out, and names the nodes that lack 
   assert.deepEqual(rolloutNews({ ...over, ended: false }), []);
 });
 
-const refused = accept(sources({ additional: bad }), []);
-const accepted = accept(sources({ additional: secret(text({ "a.io": "u:p" })) }), []);
-const unreadable = accept(sources({ original: "unknown", originalName: "a/b" }), []);
+const refused = accept(sources({ additional: bad }), policy);
+const accepted = accept(sources({ additional: secret(text({ "a.io": "u:p" })) }), policy);
+const unreadable = accept(sources({ original: "unknown", originalName: "a/b" }), policy);
 const objects = { additional: bad, original: "absent", global: { metadata: { uid: "g" } } };
 const snapshot = objects as unknown as Snapshot;
 const now = new Date(1e12);

@@ -1,7 +1,7 @@
 import type { V1Secret } from "@kubernetes/client-node";
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bad, secret, sources, text } from "../sources/accept.fixture.ts";
+import { bad, policy, secret, sources, text } from "../sources/accept.fixture.ts";
 import { accept } from "../sources/accept.ts";
 import { finding } from "../sources/problems.ts";
 import { ApiError } from "#kube/client/api-error.ts";
@@ -83,7 +83,7 @@ const noObjects = {
   global: undefined,
 } as const;
 const snapshotOf = (objects: Partial<Snapshot>) => ({ ...noObjects, ...objects }) as Snapshot;
-const verdictOf = (additional: V1Secret) => accept(sources({ additional }), []);
+const verdictOf = (additional: V1Secret) => accept(sources({ additional }), policy);
 
 /** A publisher, its Events by reason, and the series for Prometheus except process metrics. */
 function watched() {
@@ -242,7 +242,7 @@ test("names a refused extra source in the Event and in the metric", async () => 
   const { run, announced, series } = watched();
   const extras = { "team-a": bad, "team-b": secret(text({ "b.io": "u:p" })) };
   const additional = secret(text({ "a.io": "u:p" }));
-  const verdict = accept(sources({ additional, extras }), []);
+  const verdict = accept(sources({ additional, extras }), policy);
   run({ verdict, snapshot: snapshotOf({ additional }) });
   assert.match(announced.join("\n"), /^SourceRejected: GPS115 team-a: auths\["quay\.io"\]/m);
   assert.deepEqual(await series(), {
@@ -260,7 +260,7 @@ test("shows in a metric when a source's first credential expires, until the sour
   const entries = { "a.io": until(1_900_000_000), "b.io": until(1_800_000_000), "c.io": "u:p" };
   const additional = secret(text(entries));
   const extras = { "team-a": secret(text({ "d.io": "u:p" })) };
-  const verdict = accept(sources({ additional, extras }), []);
+  const verdict = accept(sources({ additional, extras }), policy);
   run({ verdict, snapshot: snapshotOf({ additional }) });
   const expiries = async () =>
     Object.entries(await series()).filter(([name]) => name.startsWith("credential_expiry"));

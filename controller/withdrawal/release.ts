@@ -33,7 +33,7 @@ export async function release(
 ): Promise<Removal> {
   const { target = noCredential } = accept(
     { ...sources, inputs: withdrawn(sources.inputs) },
-    context.policy.protect,
+    context.policy.merge,
   );
   const progress = await takeStep(context, snapshot, target);
   const { revision, intent, leftBehind, view } = progress;

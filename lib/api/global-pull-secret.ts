@@ -41,6 +41,11 @@ export type GlobalPullSecretSpec = Readonly<{
    */
   managementState?: "Managed" | "Paused" | "Withdrawn";
   /**
+   * Whether the original is the lowest source (PreferAdditional) or the highest. Default:
+   * PreferAdditional.
+   */
+  conflictPolicy?: "PreferAdditional" | "PreferOriginal";
+  /**
    * Registries whose images only the original may serve. They add to the controller's --protect.
    */
   protectedRegistries?: readonly string[];

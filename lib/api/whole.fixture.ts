@@ -52,6 +52,7 @@ const verification: Required<VerificationSpec> = {
 
 const spec: Required<GlobalPullSecretSpec> = {
   managementState: "Managed",
+  conflictPolicy: "PreferAdditional",
   protectedRegistries: ["registry.example:5000/team"],
   sources: [source],
   delivery,

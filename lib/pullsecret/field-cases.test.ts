@@ -21,6 +21,7 @@ type Case = Readonly<{
   additional?: string;
   original?: string;
   file?: string;
+  conflict?: "original" | "additional";
   protect?: string;
   image?: string;
   expect?: "accept" | "warn" | "reject";
@@ -39,7 +40,7 @@ const cases = JSON.parse(
   readFileSync(new URL("vectors/field-cases.json", import.meta.url), "utf8"),
 ) as readonly Case[];
 
-function run({ additional, original, protect }: Case): Merged {
+function run({ additional, original, conflict = "additional", protect }: Case): Merged {
   const sources: MergeSource[] = [];
   for (const [id, text] of Object.entries({ additional, original })) {
     if (text === undefined) continue;
@@ -48,7 +49,7 @@ function run({ additional, original, protect }: Case): Merged {
     if (!accepted.ok) return accepted;
     sources.push({ id, accepted });
   }
-  return merge(sources, protect === undefined ? [] : [protect]);
+  return merge(sources, { conflicts: conflict, protect: protect === undefined ? [] : [protect] });
 }
 
 const lines = (problems: readonly Problem[]): string => problems.map(formatProblem).join("\n");
@@ -126,8 +127,8 @@ function isDocumented(file: string, heading: string, sentences: readonly string[
   for (const sentence of sentences) assert.ok(prose.includes(sentence), `${heading}: ${sentence}`);
 }
 
-test("has all 121 cases, each with an outcome", () => {
-  assert.equal(new Set(cases.map(({ id }) => id)).size, 121);
+test("has all 122 cases, each with an outcome", () => {
+  assert.equal(new Set(cases.map(({ id }) => id)).size, 122);
   for (const { id, ...fieldCase } of cases)
     assert.ok(
       fieldCase.expect ??

@@ -16,7 +16,7 @@ import { canonical, sourcesOf } from "./merge/canonical.ts";
 import { explain, match } from "./kubelet/match.ts";
 import { readAsKubelet } from "./kubelet/kubelet.ts";
 import { imagesOf, meaningOf } from "./registry/key.ts";
-import { merge, type Merged } from "./merge/merge.ts";
+import { merge, type Merged, type MergePolicy } from "./merge/merge.ts";
 import { agree, isOriginal, offersOf, type MergeSource } from "./merge/offer.ts";
 import { parse, type Accepted } from "./document/parse.ts";
 import { formatProblem } from "./problems/problems.ts";
@@ -32,9 +32,16 @@ import {
   spelling,
 } from "./registry/registry.ts";
 
+const additionalWins: MergePolicy = { conflicts: "additional", protect: [] };
+const policies = fc.constantFrom<MergePolicy>(additionalWins, {
+  conflicts: "original",
+  protect: [],
+});
+
 /** `sources`: the highest first, as a list or by id. */
 function mergeAll(
   sources: readonly MergeSource[] | Readonly<Record<string, Accepted>>,
+  policy: MergePolicy,
 ): Extract<Merged, { ok: true }> {
   const listed = Array.isArray(sources)
     ? (sources as readonly MergeSource[])
@@ -42,7 +49,7 @@ function mergeAll(
         id,
         accepted: document,
       }));
-  const merged = merge(listed, []);
+  const merged = merge(listed, policy);
   assert.ok(merged.ok, JSON.stringify(merged));
   return merged;
 }
@@ -55,26 +62,34 @@ function reparse(merged: Extract<Merged, { ok: true }>): Accepted {
 
 test("returns the same source when nothing is merged with it", () => {
   fc.assert(
-    fc.property(accepted("original"), (original) => {
-      const alone = mergeAll({ original });
-      assert.equal(canonical(mergeAll({ original: reparse(alone) })), canonical(alone));
+    fc.property(accepted("original"), policies, (original, policy) => {
+      const alone = mergeAll({ original }, policy);
+      assert.equal(canonical(mergeAll({ original: reparse(alone) }, policy)), canonical(alone));
       const nothing = parse(Buffer.from('{"auths":{}}'), {
         name: "additional",
         role: "additional",
       });
       assert.ok(nothing.ok);
-      assert.equal(canonical(mergeAll({ additional: nothing, original })), canonical(alone));
+      assert.equal(
+        canonical(mergeAll({ additional: nothing, original }, policy)),
+        canonical(alone),
+      );
     }),
   );
 });
 
 test("H19: changes nothing when it merges again", () => {
   fc.assert(
-    fc.property(accepted("original"), accepted("additional"), (original, additional) => {
-      const once = mergeAll({ additional, original });
-      const twice = mergeAll({ additional, original: reparse(once) });
-      assert.equal(canonical(twice), canonical(once));
-    }),
+    fc.property(
+      accepted("original"),
+      accepted("additional"),
+      policies,
+      (original, additional, policy) => {
+        const once = mergeAll({ additional, original }, policy);
+        const twice = mergeAll({ additional, original: reparse(once) }, policy);
+        assert.equal(canonical(twice), canonical(once));
+      },
+    ),
   );
 });
 
@@ -89,8 +104,8 @@ test("H19: gives the same output for any order and white space", () => {
       assert.equal(parsed.ok, other.ok);
       if (parsed.ok && other.ok) {
         assert.equal(
-          canonical(mergeAll({ original: parsed })),
-          canonical(mergeAll({ original: other })),
+          canonical(mergeAll({ original: parsed }, additionalWins)),
+          canonical(mergeAll({ original: other }, additionalWins)),
         );
       }
     }),
@@ -124,13 +139,13 @@ function triedOf(entries: Accepted["entries"]): ReadonlyMap<string, ReadonlySet<
   return new Map(tried as [string, Set<string>][]);
 }
 
-test("H9: gives each registry the credentials of the highest source", () => {
+test("H9: gives each registry the credentials of the highest source, or of the original with PreferOriginal", () => {
   let twins = 0;
   fc.assert(
-    fc.property(ranked, (sources) => {
+    fc.property(ranked, policies, (sources, policy) => {
       const had = sources.map(({ id, accepted: { entries } }) => ({ id, tried: triedOf(entries) }));
       const original = had.at(-1) ?? assert.fail();
-      const merged = mergeAll(sources);
+      const merged = mergeAll(sources, policy);
       const written = triedOf(merged.entries);
       assert.deepEqual(
         new Set(written.keys()),
@@ -138,7 +153,8 @@ test("H9: gives each registry the credentials of the highest source", () => {
       );
       for (const [images, credentials] of written) {
         const offers = had.filter(({ tried }) => tried.has(images));
-        const [highest] = offers;
+        const prefers = policy.conflicts === "original" && original.tried.has(images);
+        const highest = prefers ? original : offers[0];
         const same = ({ tried }: (typeof had)[number]) =>
           [...(tried.get(images) ?? [])].every((credential) => credentials.has(credential));
         assert.ok(highest !== undefined && same(highest));
@@ -176,7 +192,7 @@ test("lets the kubelet try the highest source's entry for docker.io, whatever wi
       assert.ok(wild.ok);
       const entries = [...top.accepted.entries, ...(hasWildcard ? wild.entries : [])];
       const first = { ...top, accepted: { ...top.accepted, entries } };
-      const merged = mergeAll([first, ...sources.slice(1)]);
+      const merged = mergeAll([first, ...sources.slice(1)], additionalWins);
       const tries = match(
         merged.entries.map((entry) => ({ key: entry.registry, ...entry })),
         "docker.io/library/nginx",
@@ -196,7 +212,7 @@ test("lets the kubelet try the Docker Hub credentials that displace an entry for
       const all = sources.flatMap(({ accepted: { entries } }) => entries);
       const named = all.filter(({ registry }) => identity(registry) === "docker.io");
       if (named.length === 0) return;
-      const { entries } = mergeAll(sources);
+      const { entries } = mergeAll(sources, additionalWins);
       const keyed = entries.map((entry) => ({ key: entry.registry, ...entry }));
       const tries = match(keyed, "docker.io/library/nginx").tries.flat();
       if (entries.some(({ registry }) => isHubLogin(registry))) displaced += 1;
@@ -212,10 +228,10 @@ test("lets the kubelet try the Docker Hub credentials that displace an entry for
 
 test("keeps an entry unchanged when a source above the entry's own source is withdrawn", () => {
   fc.assert(
-    fc.property(ranked, fc.nat(), (sources, choice) => {
+    fc.property(ranked, policies, fc.nat(), (sources, policy, choice) => {
       const gone = choice % (sources.length - 1);
       const [before, after] = [sources, sources.toSpliced(gone, 1)].map((remaining) =>
-        mergeAll(remaining).entries.map(({ registry, credential, from }) => ({
+        mergeAll(remaining, policy).entries.map(({ registry, credential, from }) => ({
           registry,
           from,
           entry: credential.entry(),
@@ -235,8 +251,8 @@ test("keeps an entry unchanged when a source above the entry's own source is wit
 test("attributes an entry to the original if all sources have the same credential", () => {
   let shared = 0;
   fc.assert(
-    fc.property(ranked, (sources) => {
-      const { entries } = mergeAll(sources);
+    fc.property(ranked, policies, (sources, policy) => {
+      const { entries } = mergeAll(sources, policy);
       for (const [images, offers] of offersOf(sources)) {
         const original = offers.find(isOriginal);
         if (original === undefined || !offers.every((offer) => agree(offer, original))) continue;
@@ -255,23 +271,28 @@ test("attributes an entry to the original if all sources have the same credentia
 
 test("reads back the written document as the same entries, whatever their source", () => {
   fc.assert(
-    fc.property(accepted("original"), accepted("additional"), (original, additional) => {
-      const merged = mergeAll({ additional, original });
-      const again = reparse(merged);
-      assert.deepEqual(
-        again.entries
-          .toSorted((a, b) => (a.registry < b.registry ? -1 : 1))
-          .map(({ registry, credential }) => [registry, credential.entry()]),
-        merged.entries.map(({ registry, credential }) => [registry, credential.entry()]),
-      );
-    }),
+    fc.property(
+      accepted("original"),
+      accepted("additional"),
+      policies,
+      (original, additional, policy) => {
+        const merged = mergeAll({ additional, original }, policy);
+        const again = reparse(merged);
+        assert.deepEqual(
+          again.entries
+            .toSorted((a, b) => (a.registry < b.registry ? -1 : 1))
+            .map(({ registry, credential }) => [registry, credential.entry()]),
+          merged.entries.map(({ registry, credential }) => [registry, credential.entry()]),
+        );
+      },
+    ),
   );
 });
 
 test("writes a document that the kubelet reads as exactly these credentials", () => {
   fc.assert(
     fc.property(accepted("original"), accepted("additional"), (original, additional) => {
-      const merged = mergeAll({ additional, original });
+      const merged = mergeAll({ additional, original }, additionalWins);
       const read = readAsKubelet(Buffer.from(canonical(merged)));
       assert.ok(read.ok);
       assert.deepEqual(
@@ -303,7 +324,7 @@ const images = fc
 
 /** The kubelet's first try for an image: the entry's source, and its credential. */
 function firstOf(sources: readonly MergeSource[], image: string) {
-  const merged = mergeAll(sources);
+  const merged = mergeAll(sources, additionalWins);
   const read = readAsKubelet(Buffer.from(canonical(merged)));
   assert.ok(read.ok);
   const [group = []] = match(read.entries, image).tries;
@@ -364,8 +385,8 @@ function probesOf(...keys: readonly string[]): string[] {
 test("warns that an entry is tried before another, or is never tried, only if that is true", () => {
   let named = 0;
   fc.assert(
-    fc.property(ranked, (sources) => {
-      const merged = mergeAll(sources);
+    fc.property(ranked, policies, (sources, policy) => {
+      const merged = mergeAll(sources, policy);
       const read = readAsKubelet(Buffer.from(canonical(merged)));
       assert.ok(read.ok);
       const tries = (image: string) => match(read.entries, image).tries.flat();
@@ -397,7 +418,7 @@ test("warns that an entry is tried before another, or is never tried, only if th
         };
         assert.ok(
           probesOf(entry.registry, later + hidden).some(isBefore),
-          `${path} ${what}: ${canonical(merged)}`,
+          `${policy.conflicts}: ${path} ${what}: ${canonical(merged)}`,
         );
       }
     }),
@@ -409,7 +430,7 @@ test("warns that an entry is tried before another, or is never tried, only if th
 test("serves a protected registry's images only with the original's credential", () => {
   fc.assert(
     fc.property(ranked, images, (sources, image) => {
-      const merged = merge(sources, [image]);
+      const merged = merge(sources, { conflicts: "additional", protect: [image] });
       if (!merged.ok) return;
       const read = readAsKubelet(Buffer.from(canonical(merged)));
       assert.ok(read.ok);
@@ -436,8 +457,8 @@ test("an accepted merge keeps exactly the original's credentials for a protected
   let twins = 0;
   const protect = ["a.io", "docker.io"];
   fc.assert(
-    fc.property(fc.oneof(ranked, twinned), (sources) => {
-      const merged = merge(sources, protect);
+    fc.property(fc.oneof(ranked, twinned), policies, (sources, { conflicts }) => {
+      const merged = merge(sources, { conflicts, protect });
       if (!merged.ok) return;
       const written = triedOf(merged.entries);
       const own = triedOf(sources.at(-1)?.accepted.entries ?? []);
@@ -457,7 +478,7 @@ test("never throws on any bytes, and keeps Object.prototype clean", () => {
   fc.assert(
     fc.property(spoiledBytes, fc.constantFrom("original", "additional"), (bytes, role) => {
       const parsed = parse(bytes, { name: role, role });
-      if (parsed.ok) canonical(mergeAll({ [role]: parsed }));
+      if (parsed.ok) canonical(mergeAll({ [role]: parsed }, additionalWins));
       assert.ok(explain(bytes, "a.io/foo", "file") !== undefined);
     }),
     { numRuns: 1000 },

@@ -15,6 +15,7 @@ type Vector = Readonly<{
   additional?: string;
   additional_base64?: string;
   original?: string;
+  conflict?: "original" | "additional";
   expect: "accept" | "warn" | "reject";
   at?: string;
   auths?: Record<string, string>;
@@ -39,14 +40,14 @@ function run(vector: Vector): Merged {
     if (!original.ok) return original;
     sources.push({ id: "original", accepted: original });
   }
-  return merge(sources, []);
+  return merge(sources, { conflicts: vector.conflict ?? "additional", protect: [] });
 }
 
 function lines(problems: readonly Problem[]): string {
   return problems.map(formatProblem).join("\n");
 }
 
-test("has all 59 vectors", () => assert.equal(vectors.length, 59));
+test("has all 60 vectors", () => assert.equal(vectors.length, 60));
 
 for (const vector of vectors) {
   test(`H24: vector ${vector.id}, ${vector.why}: ${vector.expect}`, () => {

@@ -1,7 +1,7 @@
 /** `merge`: merges two files into the document that nodes get. */
 import type { Rule } from "#contract/flags.ts";
 import type { Table } from "#contract/table.ts";
-import { toggle } from "#contract/values.ts";
+import { oneOf, toggle } from "#contract/values.ts";
 import { judgeSecret } from "#pullsecret/document/secret.ts";
 import { joinSources } from "#pullsecret/merge/join.ts";
 import type { MergeSource } from "#pullsecret/merge/offer.ts";
@@ -15,6 +15,11 @@ import { command } from "../terminal/command.ts";
 const flags = {
   original: { read: path, what: "the pull secret that nodes already have" },
   additional: { read: path, required: true, what: "the pull secret to add" },
+  conflicts: {
+    read: oneOf("additional", "original"),
+    standard: "additional",
+    what: "which credential wins if both files have one, additional or original",
+  },
   "output-file": {
     read: path,
     what: "the file for the document; only you can read it (0600)",
@@ -57,7 +62,7 @@ export const merge = command(
     flags,
     rules: [oneInput, oneOutput],
   },
-  async ({ original, additional, protect, "output-file": output }, io) => {
+  async ({ original, additional, conflicts, protect, "output-file": output }, io) => {
     const sources: MergeSource[] = [];
     const problems: Problem[] = [];
     const elsewhere: Problem[] = [];
@@ -75,7 +80,7 @@ export const merge = command(
       if (role === "additional") elsewhere.push(...[misplaced(secret) ?? []].flat());
     }
     if (problems.length > 0) throw refusedFor(problems);
-    const joined = joinSources(sources, bytes, protect);
+    const joined = joinSources(sources, bytes, { conflicts, protect });
     if (!joined.ok) throw refusedFor(joined.problems);
     for (const warning of [...elsewhere, ...joined.merged.warnings]) io.err(codedLine(warning));
     const text = `${joined.document}\n`;

@@ -53,9 +53,9 @@ function examine(
   const { warnings } = judged;
   if (!judged.ok) return { entries: [], problems: judged.problems, warnings };
   const { entries } = judged;
-  const guarded = hasOriginal ? [] : protect;
+  const policy = { conflicts: role, protect: hasOriginal ? [] : protect } as const;
   const sources = [{ id: name, accepted: judged }];
-  const joined = joinSources(sources, secret.document?.length ?? 0, guarded);
+  const joined = joinSources(sources, secret.document?.length ?? 0, policy);
   if (!joined.ok) return { entries: [], problems: joined.problems, warnings };
   const offered = entries.map(({ registry }) => ({ id: name, registry }));
   const unjudged = (hasOriginal ? findProtected(offered, protect) : []).map(

@@ -50,6 +50,7 @@ test("fills in every default of an empty spec, and returns the object under its 
   const object = await on.cluster.get<{ spec: object; status: object }>("gps", "cluster");
   assert.deepEqual(object?.spec, {
     managementState: "Managed",
+    conflictPolicy: "PreferAdditional",
     protectedRegistries: [],
     sources: [],
     delivery: { mode: "Restart" },

@@ -28,6 +28,7 @@ export const wrongSpecs: readonly (readonly [spec: object, words: string])[] = [
   [{ managementState: "paused" }, "Unsupported value"],
   [{ managementState: "" }, "Unsupported value"],
   [{ managementState: true }, "must be of type string|invalid type for"],
+  [{ conflictPolicy: "PreferNobody" }, "Unsupported value"],
   [{ image: "evil.example/agent" }, "unknown field"],
   [{ delivery: { mode: "credentialProvider" } }, "Unsupported value"],
   [{ delivery: { credentialProvider: {} } }, providerOnly],

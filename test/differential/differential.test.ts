@@ -150,7 +150,10 @@ test(`merges each source into a document in which the kubelet finds the same cre
     const images = Array.from({ length: imagesPerFile }, () => randomImage(random));
     const parsed = parse(bytes, { name: role, role });
     if (!parsed.ok) continue;
-    const alone = merge([{ id: role, accepted: parsed }], []);
+    const alone = merge([{ id: role, accepted: parsed }], {
+      conflicts: "additional",
+      protect: [],
+    });
     assert.ok(alone.ok);
     cases.push({ merged: alone, source: withoutOmissions(bytes, parsed), images });
     if (role === "additional" && earlier !== undefined) {
@@ -159,7 +162,7 @@ test(`merges each source into a document in which the kubelet finds the same cre
           { id: "additional", accepted: parsed },
           { id: "original", accepted: earlier },
         ],
-        [],
+        { conflicts: "additional", protect: [] },
       );
       assert.ok(both.ok);
       cases.push({ merged: both, images });

@@ -11,7 +11,7 @@ import { rivalsIn } from "#agent/delivery/config-json/rivals.ts";
 import { overlay } from "#agent/delivery/config-json/overlay.ts";
 import type { Content } from "#agent/journal/journal.ts";
 import { canonical } from "#pullsecret/merge/canonical.ts";
-import { merge } from "#pullsecret/merge/merge.ts";
+import { merge, type MergePolicy } from "#pullsecret/merge/merge.ts";
 import { parse } from "#pullsecret/document/parse.ts";
 import { ask, held } from "./oracle.ts";
 
@@ -20,6 +20,7 @@ type Case = Readonly<{
   additional?: string;
   original?: string;
   file?: string;
+  conflict?: MergePolicy["conflicts"];
   image?: string;
   tries?: readonly string[];
   users?: readonly (readonly string[])[];
@@ -31,7 +32,7 @@ const path = new URL("../../lib/pullsecret/vectors/field-cases.json", import.met
 const cases = JSON.parse(readFileSync(path, "utf8")) as readonly Case[];
 
 /** Returns the document that nodes get, or undefined if we refuse a source. */
-function merged({ original, additional }: Case): string | undefined {
+function merged({ original, additional, conflict = "additional" }: Case): string | undefined {
   const sources = Object.entries({ additional, original }).flatMap(([id, text]) => {
     if (text === undefined) return [];
     const accepted = parse(Buffer.from(text), { name: id, role: id as "original" });
@@ -40,7 +41,7 @@ function merged({ original, additional }: Case): string | undefined {
   if (sources.includes(undefined)) return undefined;
   const all = merge(
     sources.filter((source) => source !== undefined),
-    [],
+    { conflicts: conflict, protect: [] },
   );
   assert.ok(all.ok);
   return canonical(all);

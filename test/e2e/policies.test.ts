@@ -17,7 +17,10 @@ let cluster: Cluster;
 let node: Node;
 const unit = "k3s.service";
 const directory = "/var/lib/rancher/kubelet";
-const settings = { rollout: { maxUnavailable: allAtOnce } } as const;
+const settings = {
+  conflictPolicy: "PreferOriginal",
+  rollout: { maxUnavailable: allAtOnce },
+} as const;
 
 before(async () => {
   cluster = await startCluster({ nodes: 1 });
@@ -99,7 +102,7 @@ test("reports all wrong flags at once, with valid values", () => {
   ]);
 });
 
-test("H17: finds the kubelet in another unit and directory, and merges the original", async () => {
+test("H17: finds the kubelet in another unit and directory, and follows a policy that prefers the original's entries", async () => {
   const first = await kubelet();
   await writeSecret(names.additionalSecretName, {
     [cluster.registry.host]: cluster.registry.auth("additional"),
@@ -107,7 +110,7 @@ test("H17: finds the kubelet in another unit and directory, and merges the origi
   });
   await product.untilServed(cluster);
   assert.deepEqual(await fileOf(), {
-    [cluster.registry.host]: cluster.registry.auth("additional"),
+    [cluster.registry.host]: cluster.registry.auth("original"),
     "other.example": { auth: "b3RoZXI6b25l" },
     ...platform,
   });

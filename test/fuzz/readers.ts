@@ -78,7 +78,10 @@ export function fuzzDocuments(cases: number, from: number): void {
 }
 
 function serialized(original: Extract<ReturnType<typeof parse>, { ok: true }>): string {
-  const merged = merge([{ id: "original", accepted: original }], []);
+  const merged = merge([{ id: "original", accepted: original }], {
+    conflicts: "additional",
+    protect: [],
+  });
   assert.ok(merged.ok);
   return Buffer.from(canonical(merged)).toString();
 }

@@ -261,7 +261,12 @@ function installed(holderIdentity: string | undefined, spec?: GlobalPullSecretSp
 }
 
 test("installs the object with the policy as its spec, and changes no other object", async () => {
-  const policies = [{}, policy, { rollout: { maxFailures: "50%" } }, { managementState: "Paused" }];
+  const policies = [
+    {},
+    policy,
+    { rollout: { maxFailures: "50%" } },
+    { conflictPolicy: "PreferOriginal" },
+  ];
   const { "GlobalPullSecret/cluster": _, ...usual } = await released();
   for (const spec of policies) {
     const { "GlobalPullSecret/cluster": cluster, ...others } = await released(
@@ -675,7 +680,7 @@ for (const [what, set, message] of [
 /** Value that only some roles use → another setting than the default. */
 const others: Readonly<Record<string, string>> = {
   "crds.install": "false",
-  "policy.managementState": "Paused",
+  "policy.conflictPolicy": "PreferOriginal",
   original: "kube-system/pull-secret",
   extraSources: "{team-a}",
   "flags.logLevel": "debug",

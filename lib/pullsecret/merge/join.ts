@@ -5,7 +5,7 @@
 import type { Problem } from "../problems/problems.ts";
 import { canonical, sourcesOf } from "./canonical.ts";
 import { judgeSize } from "./capacity.ts";
-import { merge, type Merged } from "./merge.ts";
+import { merge, type Merged, type MergePolicy } from "./merge.ts";
 import type { MergeSource } from "./offer.ts";
 
 /** `document` and `sources`: the texts that are stored in a Secret. */
@@ -25,9 +25,9 @@ export type Joined =
 export function joinSources(
   sources: readonly MergeSource[],
   bytes: number,
-  protect: readonly string[],
+  policy: MergePolicy,
 ): Joined {
-  const merged = merge(sources, protect);
+  const merged = merge(sources, policy);
   if (!merged.ok) return merged;
   const [document, suppliers] = [canonical(merged), JSON.stringify(sourcesOf(merged))];
   const excess = judgeSize(bytes, document, suppliers);

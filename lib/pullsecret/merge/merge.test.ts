@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { canonical, sourcesOf } from "./canonical.ts";
 import { Wrong } from "#contract/values.ts";
 import { protectable } from "./protect.ts";
-import { merge, type Merged } from "./merge.ts";
+import { merge, type Merged, type MergePolicy } from "./merge.ts";
 import type { MergeSource } from "./offer.ts";
 import { parse, type Accepted } from "../document/parse.ts";
 import { formatProblem } from "../problems/problems.ts";
@@ -27,12 +27,12 @@ function source(auths: Keys, role: "original" | "additional", rest: object = {})
   return { ...parsed, warnings: [] };
 }
 
-function mergeKeys(original: Keys, additional: Keys, protect: readonly string[] = []): Merged {
+function mergeKeys(original: Keys, additional: Keys, policy: Partial<MergePolicy> = {}): Merged {
   const sources = [
     { id: "additional", accepted: source(additional, "additional") },
     { id: "original", accepted: source(original, "original") },
   ];
-  return merge(sources, protect);
+  return merge(sources, { conflicts: "additional", protect: [], ...policy });
 }
 
 function mapped<Value>(keys: Keys, value: (text: string) => Value): Record<string, Value> {
@@ -53,8 +53,15 @@ test("H9: prefers the additional source in a conflict, and reports the conflict"
   ]);
 });
 
+test("H9: keeps the original's credential with PreferOriginal", () => {
+  const merged = mergeKeys({ "a.io": "u:p" }, { "a.io": "x:y" }, { conflicts: "original" });
+  assert.ok(merged.ok);
+  assert.equal(canonical(merged), '{"auths":{"a.io":{"auth":"dTpw"}}}');
+  assert.match(lines(merged)[0] ?? "", /the original's is used/);
+});
+
 test("reports no conflict for a credential that both sources have, and attributes it to the original", () => {
-  const merged = mergeKeys({ "a.io": "u:p" }, { "a.io": "u:p" }, ["a.io"]);
+  const merged = mergeKeys({ "a.io": "u:p" }, { "a.io": "u:p" }, { protect: ["a.io"] });
   assert.ok(merged.ok);
   assert.deepEqual(lines(merged), []);
   assert.deepEqual({ ...sourcesOf(merged) }, { "a.io": "original" });
@@ -78,7 +85,7 @@ const rankings: readonly (readonly [
 ];
 for (const [sources, result, reported] of rankings) {
   test(`${sources.join("; ")}: a.io is ${result}`, () => {
-    const merged = merge(sources.map(short), []);
+    const merged = merge(sources.map(short), { conflicts: "additional", protect: [] });
     assert.ok(merged.ok);
     const entry = merged.entries.find(({ registry }) => registry === "a.io");
     const { credential, from, shadows } = entry ?? assert.fail();
@@ -132,7 +139,7 @@ const between: readonly (readonly [
 ];
 for (const [sources, written, conflicts] of between)
   test(`loses none of an original's credentials if the winner has one of them: ${sources.join("; ")}`, () => {
-    const merged = merge(sources.map(short), []);
+    const merged = merge(sources.map(short), { conflicts: "additional", protect: [] });
     assert.ok(merged.ok);
     const lines = merged.entries.map(
       ({ registry, credential, from }) => `${registry}=${credential.password} of ${from}`,
@@ -143,14 +150,14 @@ for (const [sources, written, conflicts] of between)
 
 test("names both extra sources in a conflict, and whose credential is used", () => {
   const both = ["team: a.io=1", "crew: a.io=2"].map(short);
-  assert.deepEqual(lines(merge(both, [])), [
+  assert.deepEqual(lines(merge(both, { conflicts: "additional", protect: [] })), [
     'team: auths["a.io"]: differs from the credential in crew; no action needed if intended: team\'s is used',
   ]);
 });
 
 test("reports a lower source that takes over images from a higher source, with both names", () => {
   const both = ["additional: a.io=1", "team: a.io/x=2", "original: b.io=3"].map(short);
-  assert.deepEqual(lines(merge(both, [])), [
+  assert.deepEqual(lines(merge(both, { conflicts: "additional", protect: [] })), [
     'team: auths["a.io/x"]: is tried before "a.io" of the additional; no action needed if intended: images that match both use this entry from now on',
   ]);
 });
@@ -166,7 +173,7 @@ test("refuses more than 1,000 registries in all sources together, because no age
   const of = (...counts: readonly number[]) =>
     merge(
       counts.map((count, at) => many(`team-${at}-`, count)),
-      [],
+      { conflicts: "additional", protect: [] },
     );
   assert.ok(of(600, 400).ok);
   assert.match(lines(of(600, 401)).join(), /^merged: auths: more than 1,000 registries; /);
@@ -213,30 +220,43 @@ test("reports an additional source that takes over images from the original", ()
 });
 
 const hubKey = "https://index.docker.io/v1/";
-/** The original's entries; the additional source's entries; the result. */
+/**
+ * The original's entries; the additional source's entries; the result if the additional source is
+ * preferred; the result if the original is preferred.
+ */
 const hubs: readonly (readonly [
   why: string,
   original: Readonly<Record<string, string>>,
   additional: Readonly<Record<string, string>>,
-  result: Readonly<Record<string, string>>,
+  additionalFirst: Readonly<Record<string, string>>,
+  originalFirst: Readonly<Record<string, string>>,
 ])[] = [
   [
     "docker login's key in the original",
     { [hubKey]: "o" },
     { "docker.io": "a" },
     { "docker.io": "a" },
+    { [hubKey]: "o" },
   ],
-  ["docker.io in the original", { "docker.io": "o" }, { [hubKey]: "a" }, { [hubKey]: "a" }],
+  [
+    "docker.io in the original",
+    { "docker.io": "o" },
+    { [hubKey]: "a" },
+    { [hubKey]: "a" },
+    { "docker.io": "o" },
+  ],
   [
     "both names in the original",
     { "docker.io": "o", [hubKey]: "o" },
     { [hubKey]: "a" },
     { [hubKey]: "a" },
+    { "docker.io": "o", [hubKey]: "o" },
   ],
   [
     "two credentials in the original; the kubelet tries only the one under docker.io",
     { "docker.io": "o", [hubKey]: "unused" },
     { "docker.io": "o" },
+    { "docker.io": "o", [hubKey]: "unused" },
     { "docker.io": "o", [hubKey]: "unused" },
   ],
   [
@@ -244,18 +264,21 @@ const hubs: readonly (readonly [
     { "docker.io": "o" },
     { [hubKey]: "o" },
     { "docker.io": "o" },
+    { "docker.io": "o" },
   ],
   [
     "both sources have the same credential, the additional under docker.io",
     { [hubKey]: "o" },
     { "docker.io": "o" },
     { [hubKey]: "o", "docker.io": "o" },
+    { [hubKey]: "o" },
   ],
   [
     "both sources have the same credential, which the original's own wildcard hides",
     { [hubKey]: "o", "*.io": "w" },
     { "docker.io": "o" },
     { [hubKey]: "o", "docker.io": "o", "*.io": "w" },
+    { [hubKey]: "o", "*.io": "w" },
   ],
   [
     "the additional has one of the original's two credentials, under docker.io",
@@ -267,11 +290,19 @@ const hubs: readonly (readonly [
       "https://docker.io/v1/": "o",
       "docker.io": "p",
     },
+    { [hubKey]: "o", "index.docker.io": "p" },
   ],
   [
     "the additional has one of the original's two credentials, under docker.io, beside a wildcard",
     { [hubKey]: "o", "index.docker.io": "p" },
     { "docker.io": "p", "*.io": "w" },
+    {
+      [hubKey]: "o",
+      "index.docker.io": "p",
+      "https://docker.io/v1/": "o",
+      "docker.io": "p",
+      "*.io": "w",
+    },
     {
       [hubKey]: "o",
       "index.docker.io": "p",
@@ -291,55 +322,69 @@ const hubs: readonly (readonly [
       "docker.io": "p",
       "docker.*": "w",
     },
+    { [hubKey]: "o", "index.docker.io": "p", "docker.*": "w" },
   ],
   [
     "two credentials in the original; a wildcard of the additional would hide both",
     { [hubKey]: "o", "index.docker.io": "p" },
     { "docker.*": "a" },
     { [hubKey]: "o", "index.docker.io": "p", "docker.*": "a" },
+    {
+      [hubKey]: "o",
+      "index.docker.io": "p",
+      "https://docker.io/v1/": "o",
+      "docker.io": "p",
+      "docker.*": "a",
+    },
   ],
   [
     "a wildcard of the lower source would hide docker login's key",
     { "*.io": "o" },
     { [hubKey]: "a" },
     { "*.io": "o", [hubKey]: "a", "docker.io": "a" },
+    { "*.io": "o", [hubKey]: "a" },
   ],
   [
     "a wildcard of the higher source is allowed to hide docker login's key",
     { [hubKey]: "o" },
     { "docker.*": "a" },
     { [hubKey]: "o", "docker.*": "a" },
+    { [hubKey]: "o", "docker.*": "a", "docker.io": "o" },
   ],
   [
     "the additional displaces docker.io, and its own wildcard would hide docker login's key",
     { "docker.io": "o" },
     { [hubKey]: "a", "*.io": "w" },
     { [hubKey]: "a", "docker.io": "a", "*.io": "w" },
+    { "docker.io": "o", "*.io": "w" },
   ],
   [
     "the original's own wildcard hides its docker login key; the additional has docker.io",
     { [hubKey]: "o", "*.io": "w" },
     { "docker.io": "a" },
     { "docker.io": "a", "*.io": "w" },
+    { [hubKey]: "o", "*.io": "w" },
   ],
   [
     "a path of docker.io is another registry",
     { "docker.io/team": "o" },
     { [hubKey]: "a" },
     { "docker.io/team": "o", [hubKey]: "a" },
+    { "docker.io/team": "o", [hubKey]: "a" },
   ],
 ];
-for (const [why, original, additional, result] of hubs)
-  test(`F50: Docker Hub under two names: ${why}`, () => {
-    const pairs = (keys: Keys) => mapped(keys, (word) => `${word}:${word}`);
-    const merged = mergeKeys(pairs(original), pairs(additional));
-    assert.ok(merged.ok);
-    const written = merged.entries.map(({ registry, credential }) => [
-      registry,
-      credential.username,
-    ]);
-    assert.deepEqual(Object.fromEntries(written), result);
-  });
+for (const [why, original, additional, ...expected] of hubs)
+  for (const [at, conflicts] of (["additional", "original"] as const).entries())
+    test(`F49, F50: Docker Hub under two names, the ${conflicts} preferred: ${why}`, () => {
+      const pairs = (keys: Keys) => mapped(keys, (word) => `${word}:${word}`);
+      const merged = mergeKeys(pairs(original), pairs(additional), { conflicts });
+      assert.ok(merged.ok);
+      const written = merged.entries.map(({ registry, credential }) => [
+        registry,
+        credential.username,
+      ]);
+      assert.deepEqual(Object.fromEntries(written), expected[at]);
+    });
 
 test("reports a takeover under Docker Hub's other name once", () => {
   const reported = (original: string, additional: string) =>
@@ -357,6 +402,32 @@ test("reports a takeover under Docker Hub's other name once", () => {
   ]);
 });
 
+/** original, additional; the codes reported for each source when the original is preferred. */
+const reported: readonly (readonly [original: Keys, additional: Keys, codes: string])[] = [
+  [{ [hubKey]: "o:o" }, { "docker.*": "a:a" }, "original GPS172"],
+  [{ [hubKey]: "o:o" }, { "*.io": "a:a" }, "original GPS172"],
+  [
+    { [hubKey]: "o:o" },
+    { "*.io": "a:a", "docker.io/x": "a:a" },
+    "original GPS172, additional GPS165",
+  ],
+  [{ [hubKey]: "o:o" }, { "*.io": "o:o" }, "additional GPS165"],
+  [{ "docker.io": "o:o" }, { "*.io": "a:a" }, ""],
+  [{ "*.io": "o:o" }, { [hubKey]: "a:a" }, "additional GPS162"],
+  [
+    { [hubKey]: "o:o" },
+    { "docker.io": "a:a", "*.io": "a:a" },
+    "additional GPS164, original GPS172",
+  ],
+];
+for (const [original, additional, codes] of reported)
+  test(`reports no warnings that contradict each other, with the original preferred: ${Object.keys(original).join()} and ${Object.keys(additional).join()}`, () => {
+    const merged = mergeKeys(original, additional, { conflicts: "original" });
+    assert.ok(merged.ok);
+    const lines = merged.warnings.map(({ source: id, code }) => `${id} ${code}`);
+    assert.equal(lines.join(", "), codes);
+  });
+
 test("does not report a key as never tried when its credential is tried", () => {
   const text = (keys: Keys) =>
     Buffer.from(JSON.stringify({ auths: mapped(keys, (login) => ({ auth: btoa(login) })) }));
@@ -365,7 +436,7 @@ test("does not report a key as never tried when its credential is tried", () => 
       const accepted = parse(text(keys), { name: id, role: id as "original" });
       return { id, accepted: accepted.ok ? accepted : assert.fail(id) };
     });
-    const merged = merge(sources, []);
+    const merged = merge(sources, { conflicts: "additional", protect: [] });
     return merged.ok && merged.warnings.map(({ source: id, code }) => `${id} ${code}`).join(", ");
   };
   const hidden = { [hubKey]: "o:o", "*.io": "w:w" };
@@ -409,7 +480,7 @@ test("writes all of an original's credentials for Docker Hub if a wildcard has o
       source("team", { "docker.io": "t:t" }),
       source("original", { [hubKey]: "u:1", "index.docker.io": "u:2" }),
     ],
-    [],
+    { conflicts: "additional", protect: [] },
   );
   assert.ok(merged.ok);
   const named = merged.entries.filter(({ registry }) =>
@@ -432,50 +503,78 @@ const owns: readonly (readonly [original: string, additional: string, protect: s
 
 test("accepts each of an original's own credentials for a protected registry", () => {
   const original = { "a.io": "u:1", "https://a.io": "u:2" };
-  const taking = (pair: string) => mergeKeys(original, { "a.io": pair }, ["a.io"]);
+  const taking = (pair: string) => mergeKeys(original, { "a.io": pair }, { protect: ["a.io"] });
   assert.deepEqual([taking("u:1").ok, taking("u:2").ok, taking("u:3").ok], [true, true, false]);
 });
 
 for (const [original, additional, protect] of owns)
   test(`accepts only the original's own credential under ${additional} when ${protect} is protected`, () => {
-    const merge = (pair: string) =>
-      mergeKeys({ [original]: "u:p" }, { [additional]: pair }, [protect]);
-    assert.ok(merge("u:p").ok);
-    assert.match(lines(merge("u:q")).join(), /^additional: auths\[.*\]: serves images of/);
+    for (const conflicts of ["additional", "original"] as const) {
+      const merge = (pair: string) =>
+        mergeKeys({ [original]: "u:p" }, { [additional]: pair }, { conflicts, protect: [protect] });
+      assert.ok(merge("u:p").ok);
+      assert.match(lines(merge("u:q")).join(), /^additional: auths\[.*\]: serves images of/);
+    }
   });
 
-/** The additional source's entries; the result. */
-const spellings: readonly (readonly [why: string, additional: Keys, result: Keys])[] = [
-  ["another registry", { "b.io": "a" }, { "a.io": "o", "https://a.io": "p", "b.io": "a" }],
-  ["another credential", { "a.io": "a" }, { "a.io": "a" }],
-  ["one of the two credentials", { "http://a.io": "p" }, { "a.io": "o", "https://a.io": "p" }],
+/**
+ * The additional source's entries; the result if it is preferred; the result if the original is
+ * preferred.
+ */
+const spellings: readonly (readonly [
+  why: string,
+  additional: Keys,
+  additionalFirst: Keys,
+  originalFirst: Keys,
+])[] = [
+  [
+    "another registry",
+    { "b.io": "a" },
+    { "a.io": "o", "https://a.io": "p", "b.io": "a" },
+    { "a.io": "o", "https://a.io": "p", "b.io": "a" },
+  ],
+  ["another credential", { "a.io": "a" }, { "a.io": "a" }, { "a.io": "o", "https://a.io": "p" }],
+  [
+    "one of the two credentials",
+    { "http://a.io": "p" },
+    { "a.io": "o", "https://a.io": "p" },
+    { "a.io": "o", "https://a.io": "p" },
+  ],
   [
     "a path of the registry",
     { "a.io/x": "a" },
     { "a.io": "o", "https://a.io": "p", "a.io/x": "a" },
+    { "a.io": "o", "https://a.io": "p", "a.io/x": "a" },
   ],
 ];
-for (const [why, additional, result] of spellings)
-  test(`F52: two spellings in the original, and ${why} in the additional`, () => {
-    const pairs = (keys: Keys) => mapped(keys, (word) => `${word}:${word}`);
-    const original = pairs({ "a.io": "o", "https://a.io": "p" });
-    const merged = mergeKeys(original, pairs(additional));
-    assert.ok(merged.ok);
-    const written = merged.entries.map(({ registry, credential }) => [
-      registry,
-      credential.username,
-    ]);
-    assert.deepEqual(Object.fromEntries(written), result);
-    const lost = merged.warnings.filter(({ code }) => code === "GPS164").length;
-    assert.equal(lost, additional["a.io"] === "a" ? 1 : 0);
-  });
+for (const [why, additional, ...expected] of spellings)
+  for (const [at, conflicts] of (["additional", "original"] as const).entries())
+    test(`F52: two spellings in the original, and ${why} in the additional; the ${conflicts} is preferred`, () => {
+      const pairs = (keys: Keys) => mapped(keys, (word) => `${word}:${word}`);
+      const original = pairs({ "a.io": "o", "https://a.io": "p" });
+      const merged = mergeKeys(original, pairs(additional), { conflicts });
+      assert.ok(merged.ok);
+      const written = merged.entries.map(({ registry, credential }) => [
+        registry,
+        credential.username,
+      ]);
+      assert.deepEqual(Object.fromEntries(written), expected[at]);
+      const lost = merged.warnings.filter(({ code }) => code === "GPS164").length;
+      assert.equal(lost, additional["a.io"] === "a" ? 1 : 0);
+    });
 
 test("reports a conflict, and no takeover, for a path if the original has both the path and its whole registry", () => {
-  const merged = mergeKeys({ "a.io": "u:p", "a.io/x": "u:p" }, { "a.io/x": "x:y" });
-  assert.match(
-    lines(merged).join("\n"),
-    /^additional: auths\["a.io\/x"\]: differs from the credential in .*$/,
-  );
+  for (const conflicts of ["additional", "original"] as const) {
+    const merged = mergeKeys(
+      { "a.io": "u:p", "a.io/x": "u:p" },
+      { "a.io/x": "x:y" },
+      { conflicts },
+    );
+    assert.match(
+      lines(merged).join("\n"),
+      /^additional: auths\["a.io\/x"\]: differs from the credential in .*$/,
+    );
+  }
 });
 
 test("names the nearest of several shadowed registries", () => {
@@ -488,7 +587,7 @@ test("names the nearest of several shadowed registries", () => {
     /^additional: auths\["a.io\/x\/y"\]: is tried before "a.io\/x" of/,
   );
   const sources = ["additional: a.io/x=2", "team: a.io=1", "original: a.io=1"].map(short);
-  const tied = merge(sources, []);
+  const tied = merge(sources, { conflicts: "additional", protect: [] });
   assert.match(lines(tied).join(), /^additional: .* is tried before "a\.io" of team\b/);
 });
 
@@ -534,12 +633,19 @@ const protections: readonly (readonly [protect: string, additional: string, refu
   ["*:5000", "registry:5000", true],
 ];
 
-test("never serves a protected registry from an additional entry", () => {
+test("never serves a protected registry from an additional entry, whatever the conflict policy", () => {
   for (const [protect, additional, refused] of protections) {
-    for (const original of [{}, { [protect]: "u:p" }]) {
-      const merged = mergeKeys(original, { [additional]: "x:y" }, [protect]);
-      assert.equal(merged.ok, !refused, `${additional} against ${protect}`);
-      if (refused) assert.match(lines(merged).join(), /serves images of .*, which is protected; /);
+    for (const conflicts of ["additional", "original"] as const) {
+      for (const original of [{}, { [protect]: "u:p" }]) {
+        const merged = mergeKeys(
+          original,
+          { [additional]: "x:y" },
+          { conflicts, protect: [protect] },
+        );
+        assert.equal(merged.ok, !refused, `${additional} against ${protect}`);
+        if (refused)
+          assert.match(lines(merged).join(), /serves images of .*, which is protected; /);
+      }
     }
   }
 });
@@ -582,13 +688,13 @@ for (const [value, line] of unprotectable)
     assert.ok(wrong instanceof Wrong);
     assert.match(wrong.message, line);
     assert.match(wrong.message, /; (?:give|name|correct) /, "what to do");
-    const merged = mergeKeys({}, {}, [value]);
+    const merged = mergeKeys({}, {}, { protect: [value] });
     assert.match(lines(merged).join(), /^protect: ".*": not a registry that can be protected; /);
   });
 
 test("F54: protects a registry also when a key has capitals, or zeros before the port", () => {
   const keys = { "QUAY.io": "x:y", "a.io:05000": "x:y", "quay.io:0443": "x:y", "b.io": "x:y" };
-  const merged = mergeKeys({}, keys, ["quay.io", "a.io:5000"]);
+  const merged = mergeKeys({}, keys, { protect: ["quay.io", "a.io:5000"] });
   assert.deepEqual(lines(merged).length, 3);
   assert.match(lines(merged).join(), /"QUAY\.io".*"quay\.io", which is protected/);
 });
@@ -607,7 +713,7 @@ for (const [protect, registry, warned] of [
 ] as const)
   test(`F54: ${warned === undefined ? "accepts" : "warns of"} ${registry} beside protected ${protect}`, () => {
     const about = (original: Keys) =>
-      lines(mergeKeys(original, { [registry]: "x:y" }, [protect])).filter((line) =>
+      lines(mergeKeys(original, { [registry]: "x:y" }, { protect: [protect] })).filter((line) =>
         line.includes("is not protected"),
       );
     assert.deepEqual(about({ [registry]: "x:y" }), []);
@@ -620,6 +726,16 @@ for (const [protect, registry, warned] of [
         ),
     );
   });
+
+test("F54: does not warn about an entry that is not written", () => {
+  const registry = "a.b.example.com";
+  const merged = mergeKeys(
+    { [registry]: "o:o" },
+    { [registry]: "x:y" },
+    { protect: ["*.example.com"], conflicts: "original" },
+  );
+  assert.doesNotMatch(lines(merged).join(), /is not protected/);
+});
 
 test("F54: accepts a value that protects at least one registry", () => {
   for (const name of [
@@ -651,7 +767,7 @@ function fits(padding: number): Merged {
       { id: "additional", accepted: source({ "b.io": "u:p" }, "additional") },
       { id: "original", accepted: original },
     ],
-    [],
+    { conflicts: "additional", protect: [] },
   );
 }
 
@@ -679,7 +795,12 @@ test("writes canonical output: sorted at every level, one padded auth per regist
   };
   const original = source({ "b.io": "us:pa", "a.io": "u:p" }, "original", rest);
   assert.equal(
-    canonical(merge([{ id: "original", accepted: original }], []) as Extract<Merged, { ok: true }>),
+    canonical(
+      merge([{ id: "original", accepted: original }], {
+        conflicts: "additional",
+        protect: [],
+      }) as Extract<Merged, { ok: true }>,
+    ),
     '{"10":true,"2":false,"auths":{"a.io":{"auth":"dTpw"},"b.io":{"auth":"dXM6cGE="}},' +
       '"credHelpers":{"x.io":"ecr"},"zeta":{"a":"ä","b":[2,{"c":null,"d":1}]}}',
   );
@@ -711,7 +832,10 @@ test("accepts an original's entry without user and password, and reads back what
     );
     const original = parse(bytes, { name: "original", role: "original" });
     assert.ok(original.ok, why);
-    const merged = merge([{ id: "original", accepted: original }], []);
+    const merged = merge([{ id: "original", accepted: original }], {
+      conflicts: "additional",
+      protect: [],
+    });
     assert.ok(merged.ok, why);
     assert.equal(canonical(merged), `{"auths":{"a.io":${written},"b.io":{"auth":"dTpw"}}}`, why);
     const again = parse(Buffer.from(canonical(merged)), { name: "original", role: "original" });
@@ -725,11 +849,12 @@ test("accepts an original's entry without user and password, and reads back what
 
 test("H9: treats all spellings of a registry as one, and writes the winner's spelling", () => {
   const [api, bare] = ["https://a.io/v1", "a.io/v1"];
-  for (const [additional, expected] of [
-    ["x:y", { [bare]: { auth: "eDp5" } }],
-    ["u:p", { [api]: { auth: "dTpw" } }],
+  for (const [conflicts, additional, expected] of [
+    ["additional", "x:y", { [bare]: { auth: "eDp5" } }],
+    ["original", "x:y", { [api]: { auth: "dTpw" } }],
+    ["additional", "u:p", { [api]: { auth: "dTpw" } }],
   ] as const) {
-    const merged = mergeKeys({ [api]: "u:p" }, { [bare]: additional });
+    const merged = mergeKeys({ [api]: "u:p" }, { [bare]: additional }, { conflicts });
     assert.ok(merged.ok);
     assert.equal(canonical(merged), JSON.stringify({ auths: expected }));
   }

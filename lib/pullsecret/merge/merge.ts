@@ -42,6 +42,16 @@ export type Merged =
     }>
   | Readonly<{ ok: false; problems: readonly Problem[] }>;
 
+export type MergePolicy = Readonly<{
+  /** Whose credential is used if the original and another source have one for the same registry. */
+  conflicts: "original" | "additional";
+  /**
+   * Protected registries. A source other than the original is allowed to serve them only with
+   * exactly the original's credential.
+   */
+  protect: readonly string[];
+}>;
+
 /**
  * Merges accepted sources, given with the highest first and the original last. The result is sorted
  * and has each registry once, with one exception: an original that has several credentials for a
@@ -49,27 +59,29 @@ export type Merged =
  * images, even if the sources spell the registry differently. For example, it replaces Docker Hub
  * under both of its names. If the sources right below the winner have the same credential, the
  * entry is attributed to the lowest of them, so withdrawing a source above that one does not change
- * the entry. The warnings include the sources' own warnings. A source other than the original is
- * allowed to serve registries of `protect` only with exactly the original's credential.
+ * the entry. The warnings include the sources' own warnings.
  */
-export function merge(sources: readonly MergeSource[], protect: readonly string[]): Merged {
+export function merge(
+  sources: readonly MergeSource[],
+  { conflicts, protect }: MergePolicy,
+): Merged {
   const rest = sources.find(isOriginal)?.accepted.rest ?? {};
   const offers = offersOf(sources);
   const entries: MergedEntry[] = [];
   const warnings = sources.toReversed().flatMap(({ accepted }) => accepted.warnings);
   const conflicting: { images: string; won: Winner; warning: Problem }[] = [];
   for (const [images, offered] of offers) {
-    const won = winner(offered);
+    const won = winner(offered, conflicts);
     const lost = offered.filter((offer) => !agree(offer, won.offer));
     const shadows = lost.map(({ id }) => id);
-    for (const { entry, from } of writtenFor(offered, won))
+    for (const { entry, from } of writtenFor(offered, won, conflicts))
       entries.push({ ...entry, from, shadows });
     conflicting.push(
-      ...lost.map((other) => ({ images, won, warning: conflict(won.holder, other) })),
+      ...lost.map((other) => ({ images, won, warning: conflict(offered, won.holder, other) })),
     );
   }
   const foreign = [...offers.values()].flatMap(foreignTo);
-  const promoted = promotedHub(sources, offers, entries);
+  const promoted = promotedHub(sources, offers, conflicts, entries);
   if (promoted !== undefined) {
     foreign.push(...promoted.foreign);
     entries.push(...promoted.entries);
@@ -137,13 +149,16 @@ function holds(
  * The entries to write for the same images: all entries of the winner. They are also written under
  * `docker.io` if the winner has Docker Hub only under docker login's key, and a higher source has
  * the same credential under `docker.io`. The kubelet tries `docker.io` before wildcards, and after
- * a key with a path, such as `docker.io/org`.
+ * a key with a path, such as `docker.io/org`. But the entries of a preferred original stay
+ * unchanged.
  */
 function writtenFor(
   offers: Offers,
   { offer: won, holder }: Winner,
+  conflicts: MergePolicy["conflicts"],
 ): readonly Readonly<{ entry: Entry; from: string }>[] {
-  const higher = isNamed(won) ? [] : offers.slice(0, offers.indexOf(holder) + 1);
+  const isPreferred = conflicts === "original" && isOriginal(won);
+  const higher = isPreferred || isNamed(won) ? [] : offers.slice(0, offers.indexOf(holder) + 1);
   const named = higher.findLast(isNamed);
   return [won.all.map((entry) => ({ entry, from: holder.id }))]
     .concat(named === undefined ? [] : asNamed(won).map((entry) => ({ entry, from: named.id })))
@@ -187,21 +202,30 @@ type Promoted = Readonly<{
 function promotedHub(
   sources: readonly MergeSource[],
   offers: ReadonlyMap<string, Offers>,
+  conflicts: MergePolicy["conflicts"],
   written: readonly MergedEntry[],
 ): Promoted | undefined {
   const hub = offers.get(dockerHubImages);
   if (hub === undefined || written.some(({ registry }) => identity(registry) === dockerHubImages))
     return undefined;
-  const rank = ({ id }: Offer) => sources.findIndex((source) => source.id === id);
-  const [top] = hub;
+  const highest = (group: Offers) =>
+    (conflicts === "original" && group.find(isOriginal)) || group[0];
+  const rank = ({ id }: Offer) =>
+    conflicts === "original" && isOriginal({ id })
+      ? -1
+      : sources.findIndex((source) => source.id === id);
+  const top = highest(hub);
   // An original with the same credential can have more credentials, which must be tried as well.
-  const { offer: won } = winner(hub);
+  const { offer: won } = winner(hub, conflicts);
   const hiding = [...offers]
     .filter(([images]) => images !== dockerHubImages && hidesDockerHub(images))
-    .map(([, [highest]]) => highest)
+    .map(([, group]) => highest(group))
     .filter((offer) => !agree(won, offer));
   const [first] = hiding;
-  const isMeant = !hub.some(isNamed) && hiding.some((offer) => rank(offer) <= rank(top));
+  // The rule about a displaced entry does not apply to a preferred original, because its entries
+  // stay unchanged.
+  const displaces = rank(top) >= 0 && hub.some(isNamed);
+  const isMeant = !displaces && hiding.some((offer) => rank(offer) <= rank(top));
   if (first === undefined || isMeant) return undefined;
   const shadows = hub.filter((offer) => !agree(offer, won)).map(({ id }) => id);
   const entries = asNamed(won).map(({ registry, credential }) => ({
@@ -232,8 +256,10 @@ type Winner = Readonly<{ offer: Offer; holder: Offer }>;
  * the same credentials as the highest source, the entry is attributed to the lowest of them, so
  * withdrawing a source above that one changes nothing.
  */
-function winner(offers: Offers): Winner {
+function winner(offers: Offers, conflicts: MergePolicy["conflicts"]): Winner {
   const original = offers.find(isOriginal);
+  if (conflicts === "original" && original !== undefined)
+    return { offer: original, holder: original };
   const isOriginals = original !== undefined && agree(offers[0], original);
   const top = isOriginals ? original : offers[0];
   const differs = offers.findIndex((offer) => !agree(offer, top));
@@ -241,10 +267,11 @@ function winner(offers: Offers): Winner {
   return { offer: isOriginals ? original : holder, holder };
 }
 
-/** The warning about two sources with different credentials for the same images. */
-function conflict(won: Offer, lost: Offer): Problem {
-  const path = formatPath(["auths", won.tried[0].registry]);
-  return problem("conflict", won.id, path, called(lost.id), `${called(won.id)}'s is used`);
+/** The warning about two sources. It begins with the higher source, whichever of the two wins. */
+function conflict(offers: Offers, won: Offer, lost: Offer): Problem {
+  const [higher, lower] = offers.indexOf(won) < offers.indexOf(lost) ? [won, lost] : [lost, won];
+  const path = formatPath(["auths", higher.tried[0].registry]);
+  return problem("conflict", higher.id, path, called(lower.id), `${called(won.id)}'s is used`);
 }
 
 /** Entries of sources other than the original, unless the source has the original's credential. */

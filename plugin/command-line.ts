@@ -3,6 +3,7 @@ import { asksForHelp } from "#contract/arguments.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
 import { commands } from "./commands.ts";
+import { complete, othersFor } from "./completion/complete.ts";
 import { explanationOf } from "./show/code.ts";
 import { codesPage } from "./terminal/codes-page.ts";
 import { version } from "./terminal/version.ts";
@@ -33,6 +34,10 @@ export async function runCommandLine(argv: readonly string[], io: Io): Promise<n
  */
 async function run(argv: readonly string[], io: Io): Promise<number> {
   const [name, command, rest] = named(commands, argv);
+  if (name === "__complete") {
+    io.out(complete(commands, rest, await othersFor(commands, rest, io)));
+    return 0;
+  }
   if (command !== undefined) return command.run(name, rest, io);
   if (name === "help" && rest.length > 0 && rest.every((word) => /^gps\d+$/i.test(word))) {
     io.out(rest.map(explained).join("\n"));

@@ -70,7 +70,7 @@ const family = "join clusters, share Secrets with them and with tenants; fleet -
 test("lists every command below the title of its group", async () => {
   const { out } = await call(["--help"]);
   const all = Object.entries(commands);
-  const line = (name: string, what: string, width = 9) => `  ${name.padEnd(width)} ${what}\n`;
+  const line = (name: string, what: string, width = 10) => `  ${name.padEnd(width)} ${what}\n`;
   for (const [group, title] of Object.entries(groups)) {
     const own = all.filter(([, command]) => command.group === group);
     const lines = own.map(([name, { what }]) =>

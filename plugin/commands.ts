@@ -10,6 +10,7 @@ import { join } from "./commands/fleet/join.ts";
 import { list } from "./commands/fleet/list.ts";
 import { release } from "./commands/fleet/release.ts";
 import { remove as removeCluster } from "./commands/fleet/remove.ts";
+import { completion } from "./commands/completion.ts";
 import { rbac } from "./commands/fleet/rbac.ts";
 import { history, undo } from "./commands/history.ts";
 import { merge } from "./commands/merge.ts";
@@ -53,5 +54,6 @@ export const commands: Readonly<Record<string, Command>> = {
   "fleet release": release,
   seal,
   merge,
+  completion,
   version,
 };

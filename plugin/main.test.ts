@@ -12,7 +12,9 @@ import {
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { call } from "./fake.fixture.ts";
+import { globalPullSecretPath } from "#kube/client/paths.ts";
+import { additionalPath, call, FakeCluster, pullSecret } from "./fake.fixture.ts";
+import { object } from "./object.fixture.ts";
 import { file, folder, options, run, runHere, testCases, testRefusals } from "./cases.fixture.ts";
 
 const noFull = !existsSync("/dev/full") && "there is no /dev/full";
@@ -151,6 +153,37 @@ test("after an unexpected error, prints one line that quotes no input", async ()
   assert.deepEqual([code, out], [1, ""]);
   assert.match(err, /^unexpected RangeError at \S+:\d+:\d+: report this line, .*\n$/);
   assert.doesNotMatch(err, /pa55/);
+});
+
+test("completes --context with the contexts of the kubeconfig", async () => {
+  const contexts = () => Promise.resolve(["east", "west"]);
+  const words = ["__complete", "status", "--context", "e"];
+  const completed = { code: 0, out: "east\n:4\n", err: "" };
+  assert.deepEqual(await call(words, { io: { contexts } }), completed);
+  const broken = () => Promise.reject(new Error("no kubeconfig"));
+  assert.equal((await call(words, { io: { contexts: broken } })).out, ":4\n");
+});
+
+test("completes remove with the registries of the Secret", async () => {
+  const cluster = new FakeCluster();
+  cluster.objects.set(additionalPath, pullSecret({ "quay.io": "u:p", "u:pw@a.io": "u:p" }));
+  const words = ["__complete", "remove", "--context", "east", ""];
+  assert.equal((await call(words, { cluster })).out, "quay.io\n:4\n");
+  assert.equal((await call([...words.slice(0, -1), "quay.io", ""], { cluster })).out, ":4\n");
+  const sources = [{ name: "team-a", secretRef: { name: "team-a-pull" } }];
+  cluster.objects.set(globalPullSecretPath, object({ spec: { sources } }));
+  cluster.objects.set(
+    additionalPath.replace("additional-pull-secret", "team-a-pull"),
+    pullSecret({ "ghcr.io": "u:p" }),
+  );
+  const reach = async (how: object) => {
+    assert.deepEqual(how, { kubeconfig: "k", context: undefined, seconds: 3 });
+    return cluster;
+  };
+  const flags = ["__complete", "remove", "--kubeconfig=k", "--source", "team-a", ""];
+  assert.equal((await call(flags, { io: { reach } })).out, "ghcr.io\n:4\n");
+  cluster.refusals.set(additionalPath, 403);
+  assert.equal((await call(words, { cluster })).out, ":4\n");
 });
 
 test("accepts -n kube-system, and explains why it refuses any other namespace", async () => {

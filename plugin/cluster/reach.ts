@@ -12,14 +12,14 @@ import { Misuse, type ServerAddress, type Reach } from "../terminal/io.ts";
 import { pluginManager as manager } from "#kube/client/ownership.ts";
 
 /** Seconds to wait for an answer of the API server. */
-const seconds = 30;
+const answerSeconds = 30;
 
 /**
  * Returns the connection, without sending a request. Throws Misuse if the kubeconfig cannot be
  * used.
  */
 export const reach = (how: Reach): Replacing => {
-  const { kubeconfig, context, token } = how;
+  const { kubeconfig, context, token, seconds = answerSeconds } = how;
   return explained(kubeconfig, () => {
     const config = loadKubeConfig(kubeconfig, context);
     refusePlainHttp(config);

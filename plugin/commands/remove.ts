@@ -2,6 +2,7 @@
 import { quote } from "#pullsecret/problems/keypath.ts";
 import { clusterFlags, sourceFlag, waitFor } from "../cluster/flags.ts";
 import { peekObject, sourceSecret } from "../cluster/object.ts";
+import { knownRegistry } from "../document/operands.ts";
 import { rewrite } from "../document/rewrite.ts";
 import { protectionOf } from "../document/verdict.ts";
 import { agree, yesFlag } from "../terminal/confirm.ts";
@@ -19,7 +20,7 @@ export const remove = command(
       "previous entries back.",
     flags: {
       REGISTRY: {
-        read: String,
+        read: knownRegistry,
         from: "operand",
         required: true,
         what: "a registry of the Secret, in any spelling of it",

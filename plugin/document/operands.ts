@@ -7,6 +7,9 @@ export function path(text: string): string | Wrong {
   return text === "" ? new Wrong("is empty; give a file, or - for standard input") : text;
 }
 
+/** Accepts a registry in any spelling, because the Secret might contain this spelling. */
+export const knownRegistry = (value: string): string => value;
+
 /**
  * Reads a registry. Refuses a key that no image can match, because such a key is a typing error.
  * The controller reports all other problems of a key.

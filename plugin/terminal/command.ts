@@ -112,7 +112,7 @@ function flagsBefore(commands: Commands, argv: readonly string[]): number {
 }
 
 /** Whether the word is a flag, of any command, whose value is the next word. */
-function takesNext(commands: Commands, word: string): boolean {
+export function takesNext(commands: Commands, word: string): boolean {
   const rows = Object.values(commands).flatMap(({ flags }) => Object.entries(flags));
   return rows.some(
     ([name, row]) => !row.switch && (word === `--${name}` || word === `-${row.short}`),

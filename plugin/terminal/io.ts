@@ -72,6 +72,8 @@ export type LiveTerminal = Readonly<{ columns: number; write(text: string): void
 export type Reach = Readonly<{
   kubeconfig: string | undefined;
   context: string | undefined;
+  /** Maximum number of seconds to wait for an answer. Default: 30. */
+  seconds?: number;
   /** The token to use in place of the kubeconfig's credential. */
   token?: string;
 }>;

@@ -84,6 +84,7 @@ test("runs SUPPORT.md's commands for Node 20 with only the features of Node 20",
     "seal -f pull.json --cert east=east.pem -o sealed-for-20",
     "fleet rbac --target kube-system/pull-secret",
     "fleet tenant tenant-a",
+    "completion bash",
     "version",
   ];
   const names = Array.from(row.matchAll(/`([^`]+)`/g), ([, name = ""]) => name);

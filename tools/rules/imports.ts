@@ -21,7 +21,7 @@ const order: readonly string[] = [
   "controller: policy objects sources rollout withdrawal status .",
   "fleet: rules transport inventory .",
   "tenants: rules .",
-  "plugin: terminal cluster document clusters joining seal show pods removal commands/fleet commands .",
+  "plugin: terminal cluster document clusters joining seal show pods removal bundle completion commands/fleet commands .",
 ].flatMap((line) => {
   const [top = "", ...folders] = line.split(/:? /);
   return folders.map((folder) => (folder === "." ? top : `${top}/${folder}`));

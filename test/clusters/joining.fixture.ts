@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { load } from "js-yaml";
 import { type V1Secret } from "@kubernetes/client-node";
 import { connect } from "#kube/client/client.ts";
 import { timesIn } from "#kube/token.ts";
@@ -48,7 +49,7 @@ async function readerOutput(
       cluster: { ...provider.cluster, config: extensions[0]?.extension },
     },
   };
-  const config = JSON.parse(readFileSync(person.kubeconfig, "utf8")) as {
+  const config = load(readFileSync(person.kubeconfig, "utf8")) as {
     contexts: { name: string; context: object }[];
   };
   const contexts = config.contexts.map(({ name: one, context }) => ({
@@ -71,7 +72,7 @@ export function joining(on: () => Rig): void {
       await cluster.kubectl("create", ...account);
     const token = async (cluster: Cluster) =>
       (await cluster.kubectl("create", "token", "outsider", "-n", "default")).trim();
-    const config = JSON.parse(readFileSync(on().person.kubeconfig, "utf8")) as {
+    const config = load(readFileSync(on().person.kubeconfig, "utf8")) as {
       users: object[];
       contexts: object[];
     };
@@ -311,7 +312,7 @@ export function joining(on: () => Rig): void {
     // Only the user on this machine can use this context, because the context's server is a tunnel
     // on this machine.
     await using tunnel = await TcpProxy.before(on().east.server);
-    const config = JSON.parse(readFileSync(on().person.kubeconfig, "utf8")) as {
+    const config = load(readFileSync(on().person.kubeconfig, "utf8")) as {
       clusters: { name: string; cluster: object }[];
       contexts: { name: string; context: object }[];
     };

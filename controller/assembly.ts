@@ -111,13 +111,13 @@ export function assembleReconciler(
     }),
   };
   return (policyReading) => {
-    const { policy, requests } = policyReading;
+    const { policy, retry } = policyReading;
     const { agent, rollout } = policy;
     return {
       ...lasting,
       policyReading,
       policy,
-      requests,
+      retry,
       agent: { ...agent, probationSeconds: rollout.probationSeconds, ...run },
     };
   };

@@ -11,7 +11,6 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { collections, owned } from "#kube/client/paths.ts";
 import { contentDigest, type Published, readPublished } from "./objects/global-secret.ts";
 import type { Outcome } from "./status/outcome.ts";
-import { noRequests } from "./policy/policy-in-force.ts";
 import { policyWith } from "./policy/policy.fixture.ts";
 import type { ExtraSource, ManagementState, WithdrawalPolicy } from "./policy/policy.ts";
 import { ranked, extraInput, type Withdrawal } from "./sources/input.ts";
@@ -122,7 +121,7 @@ function start(graceSeconds: number, onDelete: WithdrawalPolicy["onDelete"] = "W
       },
     },
     verifier: { look: () => () => undefined },
-    requests: noRequests,
+    retry: "",
     get policyReading() {
       return { accepted: { spec: { managementState }, sourcesFrom: "uid" }, orphans: [] };
     },

@@ -135,14 +135,3 @@ for (const [sentence, from] of changes) {
     assert.equal(asked.length, 1);
   });
 }
-
-test("creates an immutable state Secret again with the same content", async () => {
-  const { asked, cluster } = scripted();
-  const state = { ...noState, rollout };
-  await writeState(cluster, live(state, { immutable: true }), state);
-  assert.deepEqual(
-    asked.map(({ method }) => method),
-    ["remove", "apply"],
-  );
-  assert.deepEqual(readState(asked[1]?.body).rollout, rollout);
-});

@@ -72,16 +72,12 @@ export async function writeState(
   state: RememberedState,
 ): Promise<V1Secret> {
   const declared = stateSecret(state);
-  const born = { ...declared, metadata: { ...declared.metadata, resourceVersion: newborn } };
-  if (live === undefined)
-    return cluster.apply(owned.state, born, { manager: stateManager, force: false });
-  if (isSame(live, declared)) return live;
-  const { uid, resourceVersion } = live.metadata ?? {};
-  if (live.immutable === true) {
-    // Someone made the Secret immutable. It must be deleted and created again.
-    await cluster.remove(owned.state, uid ?? "", resourceVersion);
+  if (live === undefined) {
+    const born = { ...declared, metadata: { ...declared.metadata, resourceVersion: newborn } };
     return cluster.apply(owned.state, born, { manager: stateManager, force: false });
   }
+  if (isSame(live, declared)) return live;
+  const { uid, resourceVersion } = live.metadata ?? {};
   const body = { ...declared, metadata: { ...declared.metadata, uid, resourceVersion } };
   return cluster.apply(owned.state, body, { manager: stateManager, force: true });
 }
@@ -129,9 +125,7 @@ function isSame(live: V1Secret, declared: V1Secret): boolean {
   const labels = Object.entries(ownerLabels).every(
     ([name, value]) => live.metadata?.labels?.[name] === value,
   );
-  return (
-    labels && live.immutable !== true && [...names].every((name) => before[name] === after[name])
-  );
+  return labels && [...names].every((name) => before[name] === after[name]);
 }
 
 function json(text: string | undefined): unknown {

@@ -198,13 +198,9 @@ test("keeps the policy, a pause and a withdrawal without an object", () => {
   }
 });
 
-test("reads requests from annotations", () => {
-  const { requests } = inForce(
-    installed,
-    object({}, { "globalpullsecret.io/retry": "2" }),
-    undefined,
-  );
-  assert.deepEqual(requests, { retry: "2" });
+test("reads the request for a retry from the annotation", () => {
+  const { retry } = inForce(installed, object({}, { "globalpullsecret.io/retry": "2" }), undefined);
+  assert.equal(retry, "2");
 });
 
 const sources = [{ name: "team-a", secretRef: { name: "team-a-pull" } }];

@@ -11,12 +11,6 @@ import { allowedDefaults, beyondLimits } from "./defaults.ts";
 import { policyOf, translate } from "./spec.ts";
 import type { Installed, Limits, Policy } from "./policy.ts";
 
-/** One-time requests, which users make by annotations on the object. */
-export type Requests = Readonly<{
-  /** A new value requests one more try of a halted revision. */
-  retry: string;
-}>;
-
 /** The last accepted spec, and the uid of the object that listed its sources. */
 export type AcceptedSpec = Readonly<{
   spec: GlobalPullSecretSpec;
@@ -33,7 +27,8 @@ export type InForce = Readonly<{
   problems: readonly string[];
   /** True if a pause delays a change that the spec requests. */
   waits: boolean;
-  requests: Requests;
+  /** A new value requests one more try of a halted revision. Empty if there is no request. */
+  retry: string;
 }>;
 
 /**
@@ -55,14 +50,14 @@ export function inForce(
       orphans: [],
       problems: [],
       waits: false,
-      requests: noRequests,
+      retry: "",
     };
   const sources = orphaned(declared, accepted);
   const spec = { ...declared.spec, ...(sources && { sources }) };
   const sourcesFrom = sources ? accepted?.sourcesFrom : declared.metadata.uid;
   const common = {
     orphans: (sources ?? []).map(({ name }) => name),
-    requests: requestsOf(declared),
+    retry: declared.metadata.annotations?.[retryAnnotation] ?? "",
   };
   const managementState = spec.managementState ?? "Managed";
   const asked = policyOf(installed, spec);
@@ -128,12 +123,6 @@ function orphaned({ metadata, spec }: GlobalPullSecret, accepted: AcceptedSpec |
   const decided = (spec?.sources ?? []).length > 0 || spec?.managementState === "Withdrawn";
   return decided ? undefined : sources;
 }
-
-export const noRequests: Requests = { retry: "" };
-
-const requestsOf = ({ metadata }: GlobalPullSecret): Requests => ({
-  retry: metadata.annotations?.[retryAnnotation] ?? "",
-});
 
 /** The last accepted policy, as far as it is still allowed. Without one, the defaults. */
 function keptPolicy(installed: Installed, accepted: GlobalPullSecretSpec = {}): Policy {

@@ -81,7 +81,7 @@ export type StateFacts = Readonly<{
   lost: readonly string[];
   /** Some content was served to joining nodes since the product was installed. */
   served: boolean;
-  /** The retry requests that were followed. */
+  /** The retry request that was followed last. */
   retry: string;
   /**
    * The publications take places in a bucket, one after the other, each for ten minutes. Until
@@ -141,7 +141,7 @@ export type Snapshot = Readonly<{
    * report proves nothing.
    */
   isGuarded: boolean;
-  /** The retry requests as one text. It equals `state.retry` if no request is new. */
+  /** The last retry request. It equals `state.retry` if it is not new. */
   retry: string;
 }>;
 

@@ -252,32 +252,12 @@ const uidsOf = (value: unknown): readonly string[] =>
     ? value.filter((uid): uid is string => typeof uid === "string").slice(0, mostListed)
     : [];
 
-/**
- * The longest retry request. Further characters are cut off. A request is usually a time, which is
- * far shorter.
- */
+/** The longest retry request. A request is usually a time, which is far shorter. */
 const longestRetry = 256;
 
 /**
- * The retry requests as one text. It differs from `recorded` if there is a new request. Several
- * objects can request a retry, each with its own value. If an object's value is removed, the text
- * keeps the last value. So neither removing an annotation nor adding it again triggers a retry.
+ * The last retry request. If the annotation is removed, the recorded request stays, so neither
+ * removing the annotation nor adding it again triggers a retry.
  */
-export function retryOf(asked: readonly string[], recorded: string): string {
-  const before = readRequests(recorded);
-  const values = asked.map((value, at) => value.slice(0, longestRetry) || (before[at] ?? ""));
-  return values.every((value, at) => value === (before[at] ?? ""))
-    ? recorded
-    : JSON.stringify(values);
-}
-
-function readRequests(recorded: string): readonly string[] {
-  try {
-    const parsed: unknown = JSON.parse(recorded);
-    return Array.isArray(parsed)
-      ? parsed.map((request) => (typeof request === "string" ? request : ""))
-      : [];
-  } catch {
-    return [];
-  }
-}
+export const retryOf = (asked: string, recorded: string): string =>
+  asked.slice(0, longestRetry) || recorded;

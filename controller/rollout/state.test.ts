@@ -87,23 +87,12 @@ test("reads at most 2,000 nodes of a list", () => {
   assert.deepEqual(readRollout({ revision: 7, failed }).failed, failed.slice(0, 2000));
 });
 
-const requests: readonly (readonly [
-  what: string,
-  asked: readonly string[],
-  known: string,
-  is: string,
-])[] = [
-  ["no request", ["", ""], "", ""],
-  ["a first request", ["1", ""], "", '["1",""]'],
-  ["a known request", ["1", ""], '["1",""]', '["1",""]'],
-  ["another value", ["2", "x"], '["1","x"]', '["2","x"]'],
-  ["a removed request", ["", ""], '["1",""]', '["1",""]'],
-  ["one of two requests is removed", ["1", ""], '["1","x"]', '["1","x"]'],
-  ["a removed request returns", ["1", ""], '["1","x"]', '["1","x"]'],
-  ["one request is removed, and one is new", ["", "y"], '["1","x"]', '["1","y"]'],
-  ["a damaged text", ["1", ""], "[{}", '["1",""]'],
-  ["a text that also has other values", ["", "x"], "[{},7]", '["","x"]'],
-  ["a value of any length", ["x".repeat(300_000), ""], "", `["${"x".repeat(256)}",""]`],
+const requests: readonly (readonly [what: string, asked: string, known: string, is: string])[] = [
+  ["no request", "", "", ""],
+  ["a first request", "1", "", "1"],
+  ["another value", "2", "1", "2"],
+  ["a removed request", "", "1", "1"],
+  ["a value of any length", "x".repeat(300_000), "", "x".repeat(256)],
 ];
 for (const [what, asked, recorded, is] of requests)
   test(`begins a retry only if the request is new: ${what}`, () => {

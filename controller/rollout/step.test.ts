@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";
-import { retryAnnotation } from "#contract/names.ts";
 import { contentDigest, readPublished } from "#controller/objects/global-secret.ts";
 import { fieldManager } from "#kube/client/ownership.ts";
 import { collections, nodesPolicyPath, owned } from "#kube/client/paths.ts";
@@ -149,37 +148,19 @@ test("halts after a failure and keeps what it asked, until a retry", async () =>
   const asked = Object.values(world.asked).filter((revision) => revision !== former);
   assert.deepEqual(asked, [world.published?.revision]);
   for (const name of world.nodes.keys()) world.nodes.set(name, "proves");
-  Object.assign(world.remover, { requests: { ...world.remover.requests, retry: "1" } });
+  Object.assign(world.remover, { retry: "1" });
   await world.until(two, isServed);
-  assert.deepEqual([world.state.retry, world.state.failed], ['["","1"]', []]);
+  assert.deepEqual([world.state.retry, world.state.failed], ["1", []]);
 });
 
-test("begins a retry that either of two objects requests", async () => {
+test("stays halted when a request for a retry is removed and added again", async () => {
   const world = await deployed();
-  Object.assign(world.remover, { requests: { ...world.remover.requests, retry: "object" } });
-  await world.step(firstContent);
-  assert.equal(world.state.retry, '["","object"]');
-  const metadata = { name: "additional-pull-secret", annotations: { [retryAnnotation]: "secret" } };
-  const data = { ".dockerconfigjson": btoa("{}") };
-  await world.cluster.create(collections.secrets, { metadata, data });
-  await world.step(firstContent);
-  assert.equal(world.state.retry, '["secret","object"]');
-});
-
-test("stays halted when both requests for a retry are removed one after the other", async () => {
-  const world = await deployed();
-  const ask = (retry: string): void =>
-    void Object.assign(world.remover, { requests: { ...world.remover.requests, retry } });
+  const ask = (retry: string): void => void Object.assign(world.remover, { retry });
   const phaseOf = async () => (await world.step(two)).view?.phase;
   ask("object");
-  const metadata = { name: "additional-pull-secret", annotations: { [retryAnnotation]: "secret" } };
-  const data = { ".dockerconfigjson": btoa("{}") };
-  await world.cluster.create(collections.secrets, { metadata, data });
   for (const name of world.nodes.keys()) world.nodes.set(name, "fails");
   await world.until(two, ({ view }) => view?.phase === "halted");
   ask("");
-  assert.equal(await phaseOf(), "halted");
-  world.delete(`${collections.secrets}/additional-pull-secret`);
   assert.equal(await phaseOf(), "halted");
   ask("object");
   assert.equal(await phaseOf(), "halted");
@@ -239,19 +220,6 @@ for (const [what, time] of planted)
     world.seconds += 3601;
     assert.deepEqual((await world.step(nothingLeft)).leftBehind, ["b"]);
   });
-
-test("creates an immutable Secret again with the same content", async () => {
-  const world = await deployed();
-  const before = world.published;
-  world.edit(owned.global, { immutable: true });
-  // Only metadata of an immutable Secret can be changed.
-  world.edit(owned.global, { metadata: { labels: { "app.kubernetes.io/managed-by": "x" } } });
-  await world.step(firstContent);
-  await world.until(two, isServed);
-  const secret = world.api.object<V1Secret>(owned.global);
-  assert.equal(secret?.immutable, undefined);
-  assert.ok((world.published?.revision ?? 0) > (before?.revision ?? 0));
-});
 
 const edits: readonly (readonly [what: string, data: Readonly<Record<string, string | null>>])[] = [
   ["document", { ".dockerconfigjson": btoa('{"auths":{}}') }],

@@ -4,7 +4,7 @@
  * NodePullSecrets.
  */
 import type { KubernetesObject, V1Secret } from "@kubernetes/client-node";
-import { publishedMode, retryAnnotation } from "#contract/names.ts";
+import { publishedMode } from "#contract/names.ts";
 import type { Action, Decision, NodeFacts, View, StateFacts } from "./facts.ts";
 import { decide } from "./decide.ts";
 import { daemonSet, role, roleBinding, serviceAccount } from "#controller/objects/daemonset.ts";
@@ -100,8 +100,7 @@ class Step {
     this.#objects = snapshot;
     this.#published = this.#read(snapshot.global);
     this.#state = readRollout(readState(snapshot.state).rollout);
-    const { [retryAnnotation]: asked = "" } = snapshot.additional?.metadata?.annotations ?? {};
-    this.#retry = retryOf([asked, context.requests.retry], this.#state.retry);
+    this.#retry = retryOf(context.retry, this.#state.retry);
   }
 
   /** Writes the existing objects again if someone changed them, whatever the decision is. */
@@ -254,13 +253,6 @@ class Step {
       former: formerIn(this.#objects.global),
       ...changes,
     });
-    const { global } = this.#objects;
-    if (global?.immutable === true) {
-      // Someone made the Secret immutable. It must be deleted and created again.
-      const { uid = "", resourceVersion } = global.metadata ?? {};
-      await this.#context.cluster.remove(owned.global, uid, resourceVersion);
-      this.#objects = { ...this.#objects, global: undefined };
-    }
     const live = this.#objects.global;
     const written = await ensure<V1Secret>(this.#context, owned.global, live, declared);
     this.#objects = { ...this.#objects, global: written };

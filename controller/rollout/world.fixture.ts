@@ -10,7 +10,6 @@ import { agent } from "#controller/objects/agent.fixture.ts";
 import { annotations } from "#controller/objects/annotations.ts";
 import { contentDigest, readPublished } from "#controller/objects/global-secret.ts";
 import { readState } from "#controller/objects/state.ts";
-import { noRequests } from "#controller/policy/policy-in-force.ts";
 import type { WantedContent } from "#controller/sources/accept.ts";
 import { observe } from "#controller/sources/snapshot.ts";
 import { type RemovalContext, unchangedClock } from "#controller/withdrawal/withdrawal.ts";
@@ -86,7 +85,7 @@ export class World {
     cluster: this.cluster,
     agent,
     policy: policyWith({ maxUnavailable: 1 }, { forgetAfterSeconds: 3600 }),
-    requests: noRequests,
+    retry: "",
     admitted: new Admitted({ now: () => new Date(this.now) }),
     ...this.informers,
     repairs: new Repairs(),

@@ -1,7 +1,6 @@
 /** Writes NodePullSecrets, and repairs objects that no decision depends on. */
 import type { KubernetesObject } from "@kubernetes/client-node";
 import type { Agent } from "#controller/objects/agent.ts";
-import type { Requests } from "#controller/policy/policy-in-force.ts";
 import type { Admitted } from "#kube/apply/admission.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
@@ -188,7 +187,8 @@ export type RolloutContext = Followed &
     admitted: Admitted;
     agent: Agent;
     policy: Pick<Policy, "rollout" | "withdrawal" | "managementState">;
-    requests: Requests;
+    /** The value of the retry annotation. Empty if there is none. */
+    retry: string;
     repairs: Repairs;
     guard: Pick<Guard, "isGuarded" | "again">;
     /** The last revision whose rollout has ended, for the Event. Undefined: not known yet. */

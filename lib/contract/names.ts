@@ -146,10 +146,7 @@ export const fleetManagedBy = {
 /** The one GlobalPullSecret. */
 export const globalPullSecretName = "cluster";
 
-/**
- * Annotation on GlobalPullSecret or on additional-pull-secret: a changed value requests one
- * immediate retry of everything that halted.
- */
+/** Annotation on GlobalPullSecret: a changed value requests one immediate retry of what halted. */
 export const retryAnnotation = "globalpullsecret.io/retry";
 
 /** The paths in the agent's container. The controller's flags set the paths on the host. */

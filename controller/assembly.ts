@@ -59,14 +59,7 @@ export function assembleReconciler(
   }: Open,
   run: AgentImage,
 ): (policyReading: PolicyReading) => Reconciler {
-  const admitted = new Admitted({
-    now,
-    changed: (path, fields) =>
-      log.warn(
-        { object: path.split("/").slice(-2).join("/"), fields },
-        "admission changes the declared object; the change stays",
-      ),
-  });
+  const admitted = new Admitted(now);
   const { announce } = announcer<Notice>({
     cluster: live,
     component: fieldManager,

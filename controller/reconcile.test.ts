@@ -134,7 +134,7 @@ function start(graceSeconds: number, onDelete: WithdrawalPolicy["onDelete"] = "W
     get agent() {
       return { ...agentFixture, probationSeconds: 3 };
     },
-    admitted: new Admitted({ now: () => new Date() }),
+    admitted: new Admitted(() => new Date()),
     unchangedSeconds: () => 0,
     platform: async () => undefined,
     pods: showing(new Map()),

@@ -4,8 +4,6 @@
  * same.
  */
 import type { GlobalPullSecret, GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
-import { Wrong } from "#contract/values.ts";
-import { protectable } from "#pullsecret/merge/protect.ts";
 import { retryAnnotation } from "#contract/names.ts";
 import { allowedDefaults, beyondLimits } from "./defaults.ts";
 import { policyOf, translate } from "./spec.ts";
@@ -85,20 +83,15 @@ export function inForce(
 
 /**
  * Reads the recorded spec, without fields that are not allowed any more. Undefined if the remaining
- * fields cannot be followed. If this version refuses a protected registry that an earlier version
- * accepted, only that registry is dropped, because that registry never protected anything.
+ * fields cannot be followed.
  */
 export function readAccepted(
   installed: Installed,
   { policy, sourcesFrom }: Readonly<{ policy: unknown; sourcesFrom: string | undefined }>,
 ): AcceptedSpec | undefined {
   if (typeof policy !== "object" || policy === null) return undefined;
-  const { protectedRegistries: all } = policy as GlobalPullSecretSpec;
-  const isKept = (registry: unknown) =>
-    typeof registry !== "string" || !(protectable(registry) instanceof Wrong);
-  const registries = Array.isArray(all) && { protectedRegistries: all.filter(isKept) };
   try {
-    const spec = allowedPart(installed.limits, { ...policy, ...registries });
+    const spec = allowedPart(installed.limits, policy);
     return translate(installed, spec).ok ? { spec, sourcesFrom } : undefined;
   } catch {
     // After an edit, the recorded spec can have any content.

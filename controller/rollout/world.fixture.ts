@@ -86,7 +86,7 @@ export class World {
     agent,
     policy: policyWith({ maxUnavailable: 1 }, { forgetAfterSeconds: 3600 }),
     retry: "",
-    admitted: new Admitted({ now: () => new Date(this.now) }),
+    admitted: new Admitted(() => new Date(this.now)),
     ...this.informers,
     repairs: new Repairs(),
     guard: new Guard(),

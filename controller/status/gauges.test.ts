@@ -8,7 +8,6 @@ import { createMetrics } from "./metrics.ts";
 import type { Progress } from "../rollout/step.ts";
 import type { Removal } from "../withdrawal/withdrawal.ts";
 
-const totals = { nodes_desired: 3, nodes_available: 3 };
 const nodeStates = (counts: Readonly<Record<string, number>>) =>
   Object.fromEntries(
     ["Updated", ...Object.keys(waitReasons)].map((state) => [
@@ -38,23 +37,17 @@ const cases: readonly (readonly [what: string, stage: Stage, series: Record<stri
   [
     "a rollout",
     rollout(rolling),
-    {
-      revision: 7,
-      rolled_out: 0,
-      ...totals,
-      nodes_updated: 0,
-      ...nodeStates({ AtWork: 1, NoPlace: 2 }),
-    },
+    { revision: 7, rolled_out: 0, ...nodeStates({ AtWork: 1, NoPlace: 2 }) },
   ],
   [
     "a rollout that is complete",
     rollout(progressWith()),
-    { revision: 7, rolled_out: 1, ...totals, nodes_updated: 3, ...nodeStates({ Updated: 3 }) },
+    { revision: 7, rolled_out: 1, ...nodeStates({ Updated: 3 }) },
   ],
   [
     "nodes that remove the entries",
     removal("release", progressWith({ intent: "release" })),
-    { revision: 7, ...totals, nodes_updated: 3, ...nodeStates({ Updated: 3 }) },
+    { revision: 7, ...nodeStates({ Updated: 3 }) },
   ],
   ["objects being deleted", removal("delete role"), { revision: 4 }],
   ["the last object being deleted", removal("delete state"), { revision: 0 }],
@@ -64,12 +57,7 @@ for (const [what, stage, series] of cases)
   test(`gauges: ${what}`, async () => {
     const metrics = createMetrics();
     // Values of an earlier state.
-    setGauges(metrics, {
-      revision: 3,
-      rolledOut: 1,
-      nodes: { desired: 8, updated: 8, available: 8 },
-      nodeStates: { Failed: 9 },
-    });
+    setGauges(metrics, { revision: 3, rolledOut: 1, nodeStates: { Failed: 9 } });
     const gauges = gaugesOf(stage);
     assert.ok(gauges);
     setGauges(metrics, gauges);

@@ -17,18 +17,12 @@ export type Gauges = Readonly<{
   /** 0: there is no revision. */
   revision: number;
   rolledOut: 0 | 1 | undefined;
-  nodes: Readonly<Record<"desired" | "updated" | "available", number>> | undefined;
   /** `kept`: the last values stay until the nodes have been read. */
   nodeStates: Readonly<Partial<Record<NodeState, number>>> | "kept";
 }>;
 
 /** If there is no revision, or no node should have the revision. */
-const nothing: Gauges = {
-  revision: 0,
-  rolledOut: undefined,
-  nodes: undefined,
-  nodeStates: {},
-};
+const nothing: Gauges = { revision: 0, rolledOut: undefined, nodeStates: {} };
 
 /** The gauges at this stage of a run. Undefined: they stay the same. */
 export function gaugesOf(stage: Stage | undefined): Gauges | undefined {
@@ -44,14 +38,9 @@ export function gaugesOf(stage: Stage | undefined): Gauges | undefined {
   return progress === undefined ? { ...nothing, revision } : nodesOf(progress);
 }
 
-function nodesOf({ revision, view, available }: Progress): Gauges {
+function nodesOf({ revision, view }: Progress): Gauges {
   const isKnown = view !== undefined && view.phase !== "idle";
-  return {
-    revision,
-    rolledOut: undefined,
-    nodes: isKnown ? { desired: view.desired, updated: view.current, available } : undefined,
-    nodeStates: isKnown ? statesOf(view) : "kept",
-  };
+  return { revision, rolledOut: undefined, nodeStates: isKnown ? statesOf(view) : "kept" };
 }
 
 /** Every state has a series, so that an alert sees when its number is 0 again. */
@@ -65,15 +54,11 @@ function statesOf(view: View): Gauges["nodeStates"] {
 
 export function setGauges(
   metrics: ControllerMetrics,
-  { revision, rolledOut, nodes, nodeStates }: Gauges,
+  { revision, rolledOut, nodeStates }: Gauges,
 ): void {
   metrics.revision.set(revision);
   if (rolledOut === undefined) metrics.rolledOut.remove();
   else metrics.rolledOut.set(rolledOut);
-  for (const total of ["desired", "updated", "available"] as const) {
-    if (nodes === undefined) metrics[total].remove();
-    else metrics[total].set(nodes[total]);
-  }
   if (nodeStates === "kept") return;
   metrics.nodes.reset();
   for (const [state, count] of Object.entries(nodeStates)) metrics.nodes.set({ state }, count);

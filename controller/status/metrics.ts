@@ -66,9 +66,6 @@ export function createMetrics(meters = openMeters()) {
     troubles: gauge("trouble", "1 while the trouble with this Event reason lasts", ["reason"]),
     revision: gauge("revision", "Revision of global-pull-secret; 0 when there is none"),
     rolledOut: gauge("rolled_out", "1 while the revision is in force on the nodes"),
-    desired: gauge("nodes_desired", "Nodes that should have an agent"),
-    updated: gauge("nodes_updated", "Nodes that have proved the revision"),
-    available: gauge("nodes_available", "Nodes whose agent is available"),
     nodes: gauge("nodes", "Nodes that have the revision, or by the reason why not", ["state"]),
   };
 }

@@ -117,7 +117,7 @@ test("leaves no metric series of a deleted source, so that no alert stays after 
   const additional = pullSecret("{");
   run({ verdict: verdictOf(additional), snapshot: snapshotOf({ additional }) });
   assert.deepEqual(await series(), {
-    'source_accepted{source="additional"}': 0,
+    'source_accepted{source="additional-pull-secret"}': 0,
     'trouble{reason="Rejected"}': 1,
   });
   run({ stage: { kind: "nothing", leftBehind: [] } });
@@ -246,7 +246,7 @@ test("names a refused extra source in the Event and in the metric", async () => 
   run({ verdict, snapshot: snapshotOf({ additional }) });
   assert.match(announced.join("\n"), /^SourceRejected: GPS115 team-a: auths\["quay\.io"\]/m);
   assert.deepEqual(await series(), {
-    'source_accepted{source="additional"}': 1,
+    'source_accepted{source="additional-pull-secret"}': 1,
     'source_accepted{source="team-a"}': 0,
     'source_accepted{source="team-b"}': 1,
     'trouble{reason="SourceRejected"}': 1,
@@ -264,7 +264,7 @@ test("shows in a metric when a source's first credential expires, until the sour
   run({ verdict, snapshot: snapshotOf({ additional }) });
   const expiries = async () =>
     Object.entries(await series()).filter(([name]) => name.startsWith("credential_expiry"));
-  const name = 'credential_expiry_timestamp_seconds{source="additional"}';
+  const name = 'credential_expiry_timestamp_seconds{source="additional-pull-secret"}';
   assert.deepEqual(await expiries(), [[name, 1_800_000_000]]);
   run({ stage: { kind: "nothing", leftBehind: [] } });
   assert.deepEqual(await expiries(), []);

@@ -5,7 +5,6 @@
  */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import type { GlobalPullSecret, GlobalPullSecretStatus } from "#api/global-pull-secret.ts";
-import { additionalSecretName, sourceIds } from "#contract/names.ts";
 import type { Admitted } from "#kube/apply/admission.ts";
 import type { ContestedObject } from "#kube/contested-client.ts";
 import type { StatusWriter } from "#runtime/status.ts";
@@ -137,10 +136,9 @@ function setSources(metrics: ControllerMetrics, { verdict, stage }: Outcome): vo
   for (const { verified } of verdict?.registries ?? [])
     if (verified !== undefined) metrics.verified.inc({ answer: verified });
   for (const source of verdict?.sources ?? []) {
-    // The additional Secret keeps the label of older versions, in which sources had no names.
-    const name = source.name === additionalSecretName ? sourceIds.additional : source.name;
+    const { name } = source;
     metrics.accepted.set({ source: name }, source.problems.length === 0 ? 1 : 0);
-    const first = firstEnd(verdict?.registries ?? [], source.name);
+    const first = firstEnd(verdict?.registries ?? [], name);
     if (first !== undefined) metrics.expiry.set({ source: name }, Date.parse(first) / 1000);
   }
 }

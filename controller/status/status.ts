@@ -69,7 +69,6 @@ export function statusOf(facts: StatusFacts, before: Before, now: Date): GlobalP
     { type: "Stalled", status: truth(summary.next === "person"), ...words(summary) },
     sourcesAccepted(sources),
     credentialsVerified(facts),
-    rolledOut(progress, summary),
     nodesLeftOut(facts, troubled, before),
   ];
   return {
@@ -170,20 +169,6 @@ function credentialsVerified({ registries, troubles }: StatusFacts): NewConditio
     return { type, status: "Unknown", reason: "NotVerified", message: "no registry has answered" };
   const message = `${accepted} of ${registries.length} registries accept their credentials`;
   return { type, status: "True", reason: "NoneDenied", message };
-}
-
-/** The condition RolledOut. It is about the published content, even if newer content waits. */
-function rolledOut(progress: Progress | undefined, summary: Summary): NewCondition {
-  const type = "RolledOut";
-  if (progress !== undefined && isPublishedOut(progress))
-    return {
-      type,
-      status: "True",
-      reason: progress.view?.desired === 0 ? "NoNodes" : "InForce",
-      message: `revision ${progress.revision} is in force`,
-    };
-  const status = summary.next === "nobody" ? "True" : summary.ready;
-  return { type, status, ...words(summary) };
 }
 
 function nodesLeftOut(

@@ -241,8 +241,8 @@ export type GlobalPullSecretStatus = Readonly<{
    */
   failures?: readonly NodeFailure[];
   /**
-   * Ready, Reconciling, Stalled, SourcesAccepted, CredentialsVerified, RolledOut and NodesLeftOut.
-   * Reconciling and Stalled are never both True.
+   * Ready, Reconciling, Stalled, SourcesAccepted, CredentialsVerified and NodesLeftOut. Reconciling
+   * and Stalled are never both True.
    */
   conditions?: readonly StatusCondition[];
 }>;

@@ -13,7 +13,6 @@ export const conditions = {
   SourcesAccepted:
     "Every source is accepted. If a source of `spec.sources` is refused, only this condition changes.",
   CredentialsVerified: "Registries were asked, and none denies a credential that is in force.",
-  RolledOut: "The published revision is in force. Newer content may still wait.",
   NodesLeftOut:
     "Some nodes cannot be served now, or may keep withdrawn entries. The message names ten.",
 } as const;

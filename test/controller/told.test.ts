@@ -139,7 +139,7 @@ test("when the API server refuses Events, delivers credentials and reports the r
   try {
     const controller = await start();
     await plane.declare(on, content);
-    await untilCondition(on, "RolledOut", "True", "InForce");
+    await untilCondition(on, "Ready", "True", "InForce");
     await until("the log reports it", () => controller.output().includes('"event":"RolledOut"'));
     assert.ok(!controller.output().includes("reconcile failed"));
   } finally {

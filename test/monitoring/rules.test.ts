@@ -30,7 +30,7 @@ const special: Readonly<Record<string, readonly [series: string, values: string]
   GlobalPullSecretNodesLeftOut: ['nodes{state="Silent"}', `0x${well} 1x${wrong} 0x100`],
   // promtool's time starts in 1970.
   GlobalPullSecretCredentialExpires: [
-    'credential_expiry_timestamp_seconds{source="additional"}',
+    'credential_expiry_timestamp_seconds{source="additional-pull-secret"}',
     `999999x${well} 0x${wrong} 999999x100`,
   ],
   GlobalPullSecretTenantTokenExpires: [

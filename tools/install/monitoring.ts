@@ -22,8 +22,8 @@ export const panels: readonly Panel[] = [
   {
     title: "Nodes that have the revision",
     description: "The second line is the number to reach.",
-    expr: "max(global_pull_secret_nodes_updated)",
-    goal: "max(global_pull_secret_nodes_desired)",
+    expr: 'max(global_pull_secret_nodes{state="Updated"})',
+    goal: "sum(max by (state) (global_pull_secret_nodes))",
   },
   {
     title: "Nodes by state",
@@ -73,8 +73,9 @@ export const panels: readonly Panel[] = [
 /** The expression for the chosen cluster. Without a label `cluster`, every series is chosen. */
 const chosen = (expr: string): string =>
   expr.replaceAll(
-    /(?:global_pull_secret|process)_\w+/g,
-    (metric) => `${metric}{cluster=~"$cluster"}`,
+    /((?:global_pull_secret|process)_\w+)(?:\{([^}]*)\})?/g,
+    (_, metric: string, labels?: string) =>
+      `${metric}{${[labels, 'cluster=~"$cluster"'].filter(Boolean).join(",")}}`,
   );
 
 const [green, red] = ["green", "red"];

@@ -9,32 +9,18 @@ export function metricsPage(): string {
 After this page you can scrape the programs and alert on what matters. All programs serve metrics at \`:8080/metrics\`, each name with the prefix \`global_pull_secret_\`. A series is absent while its subject does not exist:
 
 ${table(
+  ["state", "`revision`", "`rolled_out`", "`source_accepted`", "`nodes{state}`"],
   [
-    "state",
-    "`revision`",
-    "`rolled_out`",
-    "`source_accepted`",
-    "`nodes_desired` …",
-    "`nodes{state}`",
-  ],
-  [
-    ["nothing is declared or deployed", "0", "absent", "absent", "absent", "absent"],
-    [
-      "a Secret is refused and was never in force",
-      "as before, 0",
-      "absent",
-      "0",
-      "absent",
-      "absent",
-    ],
-    ["a rollout is under way", "N", "0", "1 or 0", "present", "present"],
-    ["the revision is in force", "N", "1", "1 or 0", "present", "present"],
-    ["a withdrawal is under way", "N", "absent", "absent", "present", "present"],
-    ["objects are deleted", "N", "absent", "absent", "absent", "absent"],
+    ["nothing is declared or deployed", "0", "absent", "absent", "absent"],
+    ["a Secret is refused and was never in force", "as before, 0", "absent", "0", "absent"],
+    ["a rollout is under way", "N", "0", "1 or 0", "present"],
+    ["the revision is in force", "N", "1", "1 or 0", "present"],
+    ["a withdrawal is under way", "N", "absent", "absent", "present"],
+    ["objects are deleted", "N", "absent", "absent", "absent"],
   ],
 )}
 
-\`source_accepted{source}\` exists for \`additional\` while the Secret exists, and for \`original\` if one is configured. \`credential_expiry_timestamp_seconds{source}\` exists if a credential of the source has an expiry: a JWT, or a token of Amazon ECR. \`registries{answer}\` counts the registries by their last answer about the credential. \`nodes_desired\` counts the Nodes that the DaemonSet serves, \`nodes_available\` is the DaemonSet's own total, and \`nodes_updated\` counts nodes that have proved the revision. Other metrics: \`reconcile_total{result}\`,
+\`source_accepted{source}\` exists for \`additional-pull-secret\` while the Secret exists, and for \`original\` if one is configured. \`credential_expiry_timestamp_seconds{source}\` exists if a credential of the source has an expiry: a JWT, or a token of Amazon ECR. \`registries{answer}\` counts the registries by their last answer about the credential. Other metrics: \`reconcile_total{result}\`,
 \`reconcile_duration_seconds\`, \`last_success_timestamp_seconds\`, \`api_requests_total{method,status}\`, \`events_total{reason}\`, \`events_dropped_total\`,
 \`build_info{version}\`, and \`leader\`, 1 in the controller that holds the Lease.
 

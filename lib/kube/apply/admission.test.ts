@@ -21,11 +21,7 @@ class Server {
   asked: string[] = [];
   admit: (list: readonly string[]) => string[] = (list) => [...list];
   seconds = 0;
-  changed: string[] = [];
-  readonly admitted = new Admitted({
-    now: () => new Date(this.seconds * 1000),
-    changed: (_, fields) => this.changed.push(...fields),
-  });
+  readonly admitted = new Admitted(() => new Date(this.seconds * 1000));
 
   get on() {
     return {
@@ -98,13 +94,13 @@ test("repairs an edit with one dry run and one write", async () => {
   assert.deepEqual(server.live?.spec.list, ["a"]);
 });
 
-test("keeps an addition by admission, with one write, one dry run a minute and one report", async () => {
+test("keeps an addition by admission, with one write, one dry run a minute", async () => {
   const server = new Server();
   server.admit = (list) => [...list, "added"];
   for (server.seconds = 0; server.seconds < 5 * believedSeconds; server.seconds += 1)
     await server.ensure("a");
   assert.deepEqual(server.asked, ["write", "ask", "ask", "ask", "ask"]);
-  assert.deepEqual(server.changed, ["spec.list"]);
+  assert.deepEqual(server.admitted.differences, [["/objects/x", ["spec.list"]]]);
   assert.equal(server.admitted.againSeconds, believedSeconds);
 });
 
@@ -143,7 +139,6 @@ test("keeps another manager's field, and makes no dry run for it", async () => {
   server.edit(["a"]);
   for (; server.seconds < 3 * believedSeconds; server.seconds += 1) await server.ensure("a");
   assert.deepEqual(server.asked, ["write"]);
-  assert.deepEqual(server.changed, []);
   // A field that we do not declare is not a difference.
   assert.deepEqual(server.admitted.differences, []);
 });

@@ -11,12 +11,6 @@ import { differing } from "./difference.ts";
 /** Seconds for which we trust the answer to a dry run. A dry run costs the API server 10 ms. */
 const believedSeconds = 60;
 
-type Options = Readonly<{
-  now: () => Date;
-  /** Called when admission begins to change an object, with the paths of the fields. */
-  changed?: (path: string, fields: readonly string[]) => void;
-}>;
-
 type Answer = Readonly<{
   declared: string;
   live: string;
@@ -26,12 +20,10 @@ type Answer = Readonly<{
 
 export class Admitted {
   readonly #now: () => Date;
-  readonly #changed: NonNullable<Options["changed"]>;
   readonly #answers = new Map<string, Answer>();
 
-  constructor({ now, changed = () => {} }: Options) {
+  constructor(now: () => Date) {
     this.#now = now;
-    this.#changed = changed;
   }
 
   /** True if the API server recently answered that it turns `declared` into `live`. */
@@ -44,7 +36,6 @@ export class Admitted {
   /** Remembers that the API server turns `declared` into `live`. */
   keep(path: string, declared: object, live: KubernetesObject): void {
     const fields = differing(live, declared);
-    if (fields.length > 0 && !this.#answers.has(path)) this.#changed(path, fields);
     const until = this.#now().getTime() + believedSeconds * 1000;
     this.#answers.set(path, {
       declared: digest(declared),

@@ -74,12 +74,6 @@ export function remembered({ target, accepted }: SourcesVerdict) {
   return { published, state: readState(stateSecret({ ...noState, accepted })) };
 }
 
-/** An old installation without recorded documents. */
-export const olderFrom = (finds: Partial<Finds>) => ({
-  published: acceptedFrom(finds).published,
-  state: noState,
-});
-
 export const additional = secret(text({ "quay.io": "add:1", "a.example": "add:2" }));
 export const original = secret(text({ "quay.io": "orig:1", "o.example": "orig:2" }));
 export const originalName = "kube-system/pull-secret";

@@ -6,7 +6,6 @@ import {
   additional,
   auth,
   bad,
-  olderFrom,
   original,
   originalName,
   policy,
@@ -76,22 +75,6 @@ test("keeps a broken original's entries, so that a withdrawal restores those tha
   const before = acceptedFrom({ additional, original, originalName });
   const { target } = accept(sources({ original: bad, originalName, ...before }), policy);
   assert.equal(target?.document, text({ "o.example": "orig:2", "quay.io": "orig:1" }));
-});
-
-test("falls back to the labels once in an installation without recorded documents, and records the result", () => {
-  const older = olderFrom({ additional, original, originalName });
-  const first = accept(sources({ additional: bad, original: bad, originalName, ...older }), policy);
-  assert.equal(first.target?.document, older.published.document);
-  const state = { ...noState, accepted: first.accepted };
-  // The original rotates to the additional Secret's value. From then on the entry has the
-  // original's label, so by the labels alone it would belong to the original.
-  const rotated = secret(text({ "quay.io": "add:1", "a.example": "add:2" }));
-  const published = acceptedFrom({ additional, original: rotated, originalName }).published;
-  const { target } = accept(
-    sources({ additional: bad, original: secretWith("u:C"), originalName, published, state }),
-    policy,
-  );
-  assert.equal(target?.document, text({ "a.example": "add:2", "quay.io": "add:1" }));
 });
 
 const useless = [

@@ -2,7 +2,7 @@
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
 import { canonical } from "#pullsecret/merge/canonical.ts";
-import { namespace, secretType, sourceIds } from "#contract/names.ts";
+import { namespace, secretType } from "#contract/names.ts";
 import { parse, type Accepted } from "#pullsecret/document/parse.ts";
 import { isEmptied, judgeSecret, partsOf } from "#pullsecret/document/secret.ts";
 import type { Problem } from "#pullsecret/problems/problems.ts";
@@ -11,7 +11,7 @@ import { finding, listOf } from "./problems.ts";
 import { imagesOf } from "#pullsecret/registry/key.ts";
 import { redactKey } from "#pullsecret/problems/keypath.ts";
 import type { AdditionalInput, ExtraInput, SourceInput, OriginalInput } from "./input.ts";
-import { suppliersIn, type Published } from "../objects/global-secret.ts";
+import type { Published } from "../objects/global-secret.ts";
 import type { RememberedState } from "../objects/state.ts";
 
 export type Supply = Readonly<{
@@ -153,30 +153,11 @@ export function mostlyLost(input: SourceInput, remembered: Remembered): readonly
 }
 
 /** The last accepted document of one source. Undefined if there never was one. */
-export function lastGood(
-  { published, state }: Remembered,
-  id: string,
-  role: Role,
-): Supply | undefined {
+export function lastGood({ state }: Remembered, id: string, role: Role): Supply | undefined {
   const text = Object.hasOwn(state.accepted, id) ? state.accepted[id] : undefined;
-  const recorded = text === undefined ? undefined : reread(text, id, role);
-  if (recorded !== undefined) return { entries: recorded, text, problems: [], present: true };
-  if (published === undefined) return undefined;
-  // An old installation recorded no documents, so we use the published entries with this source's
-  // label. If several sources had the same entry, the entry has the label of the source with the
-  // lowest priority, so the result can lack entries. We use the labels only once, because we record
-  // the result.
-  const all = reread(published.document, id, "original");
-  if (all === undefined) return undefined;
-  const suppliers = suppliersIn(published);
-  const ours = all.entries.filter(({ registry }) => suppliers[registry] === id);
-  if (ours.length === 0 && !isAlways(id)) return undefined;
-  const entries = { ...all, entries: ours, rest: role === "original" ? all.rest : {} };
-  return { entries, text: canonical(entries), problems: [], present: true };
+  const entries = text === undefined ? undefined : reread(text, id, role);
+  return entries && { entries, text, problems: [], present: true };
 }
-
-/** True for the two sources that an installation always has, even without entries. */
-const isAlways = (id: string) => id === sourceIds.additional || id === sourceIds.original;
 
 /**
  * Reads a document by the lenient rules for an original. An accepted document must stay accepted

@@ -9,7 +9,7 @@ export type Arguments = Readonly<{
   texts: ReadonlyMap<string, readonly (string | undefined)[]>;
   /** The name of each argument that looks like an unknown flag, without the flag's value. */
   unknown: readonly string[];
-  /** An argument that belongs to no flag and to no operand. */
+  /** Each argument that belongs to no flag and to no operand. Empty beside an unknown flag. */
   strays: readonly string[];
 }>;
 
@@ -55,7 +55,9 @@ export function sortArguments(
       ...filled.map((name, place) => ({ name, value: positional[place]?.value })),
     ]),
     unknown: onePerArgument(unknown),
-    strays: strays(positional.slice(places.length), unknown),
+    // The text after an unknown flag is most likely that flag's value, which might be a secret.
+    strays:
+      unknown.length > 0 ? [] : positional.slice(places.length).map(({ value = "" }) => value),
   };
 }
 
@@ -119,16 +121,6 @@ function textsOf(tokens: readonly Pick<Token, "name" | "value">[]): Arguments["t
   const texts = new Map<string, (string | undefined)[]>();
   for (const { name = "", value } of tokens) texts.set(name, [...(texts.get(name) ?? []), value]);
   return texts;
-}
-
-/**
- * The texts of `surplus` that belong to no flag. The text after an unknown flag is most likely that
- * flag's value, which might be a secret, so that text is left out.
- */
-function strays(surplus: readonly Token[], unknown: readonly Token[]): string[] {
-  const waiting = unknown.filter(({ inlineValue }) => inlineValue !== true);
-  const values = new Set(waiting.map(({ index }) => index + 1));
-  return surplus.filter(({ index }) => !values.has(index)).map(({ value = "" }) => value);
 }
 
 /**

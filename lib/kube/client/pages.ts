@@ -7,13 +7,12 @@ import { ApiError } from "./api-error.ts";
 import type { PageOptions, Query } from "./cluster.ts";
 import type { Connection } from "./connection.ts";
 
-/** Table of rows, as kubectl prints them. A row has 200 bytes, so 5,000 of them fit one answer. */
+/** Table of rows, as kubectl prints them. */
 const table = "application/json;as=Table;v=v1;g=meta.k8s.io";
 const metadataList = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
 
-/** Maximum number of items of a page. */
+/** Maximum number of objects of a page. */
 const mostObjects = 500;
-const mostRows = 5000;
 
 /**
  * Bytes of one page. Measured with Nodes of 70 kB: pages of up to 8 MiB add 70 MiB to the process,
@@ -42,8 +41,6 @@ export async function listPages(
   each: (items: readonly never[], version: string) => void,
   { as, skipped, signal, mostValues }: PageOptions,
 ): Promise<void> {
-  const rows = as === "rows";
-  const most = rows ? mostRows : mostObjects;
   const read = (limit: number, from: string, accept: string | undefined) =>
     ask<Page>(
       {
@@ -61,8 +58,8 @@ export async function listPages(
       },
       signal === undefined ? {} : { signal },
     );
-  const accept = as === undefined ? undefined : rows ? table : metadataList;
-  let limit = most;
+  const accept = as === undefined ? undefined : metadataList;
+  let limit = mostObjects;
   let good = 0;
   let next: string | undefined = "";
   while (next !== undefined) {
@@ -70,11 +67,11 @@ export async function listPages(
     try {
       const page: Page = await read(limit, from, accept);
       // An empty list of metadata has null for its items.
-      const items = (rows ? page.rows : page.items) ?? [];
+      const items = page.items ?? [];
       each(items as never[], page.metadata?.resourceVersion ?? "");
       next = page.metadata?.continue || undefined;
       good += 1;
-      if (good % pagesBeforeMore === 0) limit = Math.min(most, limit * 2);
+      if (good % pagesBeforeMore === 0) limit = Math.min(mostObjects, limit * 2);
     } catch (error) {
       if (!(error instanceof ApiError) || !error.tooLarge) throw error;
       good = 0;

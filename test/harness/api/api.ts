@@ -1,9 +1,8 @@
 /**
  * Fake API server: takes a request of the Kubernetes API, returns its answer. Serves only what our
- * programs use: get, list by pages, Table rows of pods, metadata only, watch, create, eviction,
+ * programs use: get, list by pages, names as Table rows, metadata only, watch, create, eviction,
  * server-side apply, merge patch, replacement, status, deletion, and discovery of groups.
  */
-import type { V1ContainerStatus, V1PodStatus } from "@kubernetes/client-node";
 import type { Query } from "#kube/client/cluster.ts";
 import {
   addressOf,
@@ -259,31 +258,8 @@ const partial = ({ metadata }: Stored): object => ({ ...meta("PartialObjectMetad
 const shown = (object: Stored, accept: string): object =>
   accept.includes("as=PartialObjectMetadata") ? partial(object) : object;
 
-/**
- * The rows of a Table, without their objects. A pod's row has Name, Ready, Status and Restarts.
- * Every other row has only the name.
- */
+/** The rows of a Table, without their objects. A row has only the name. */
 function tableOf(items: readonly Stored[], metadata: object): object {
-  const rows = items.map((object) => ({
-    cells: object.kind === "Pod" ? podCells(object) : [object.metadata.name],
-  }));
+  const rows = items.map((object) => ({ cells: [object.metadata.name] }));
   return { kind: "Table", apiVersion: "meta.k8s.io/v1", metadata, rows };
-}
-
-function podCells({ metadata, status }: Stored): readonly unknown[] {
-  const { phase = "Pending", containerStatuses = [] } = (status ?? {}) as V1PodStatus;
-  const ready = containerStatuses.filter((container) => container.ready).length;
-  const restarts = containerStatuses.reduce((sum, container) => sum + container.restartCount, 0);
-  const reason = containerStatuses
-    .map((container) => reasonOf(container))
-    .find((candidate) => candidate !== undefined);
-  const word = metadata.deletionTimestamp === undefined ? (reason ?? phase) : "Terminating";
-  return [metadata.name, `${ready}/${Math.max(1, containerStatuses.length)}`, word, restarts];
-}
-
-/** Why a container does not run, in the words that kubectl prints. */
-function reasonOf({ state: { waiting, terminated } = {} }: V1ContainerStatus): string | undefined {
-  if (waiting?.reason !== undefined && waiting.reason !== "") return waiting.reason;
-  if (terminated === undefined) return undefined;
-  return terminated.reason ?? (terminated.exitCode === 0 ? "Completed" : "Error");
 }

@@ -1,5 +1,5 @@
 /** `kubectl pull-secret`: the command line for pull secrets in a cluster and in files. */
-import { requireClusterSupport } from "./terminal/node.ts";
+import "./terminal/node.ts";
 import { fstatSync } from "node:fs";
 import { runCommandLine } from "./command-line.ts";
 import { askPassword, confirm } from "./terminal/confirm.ts";
@@ -15,10 +15,7 @@ import {
 import { terminalOf } from "./terminal/paint.ts";
 
 /** Loads the code that connects to a cluster. Commands on files do not need this code. */
-async function cluster(): Promise<typeof import("./cluster/reach.ts")> {
-  requireClusterSupport();
-  return import("./cluster/reach.ts");
-}
+const cluster = (): Promise<typeof import("./cluster/reach.ts")> => import("./cluster/reach.ts");
 
 /** Loads the code for YAML. Only commands that read or write YAML need it. */
 const yaml = (): Promise<typeof import("#kube/yaml.ts")> => import("#kube/yaml.ts");

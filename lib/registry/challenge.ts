@@ -69,14 +69,10 @@ function read(body: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/**
- * Parses a URL. Undefined if the text is not a URL, or contains a user. Node.js 20 has no
- * URL.parse.
- */
+/** Parses a URL. Undefined if the text is not a URL, or contains a user. */
 export function urlOf(text: string, base?: URL): URL | undefined {
-  if (!URL.canParse(text, base?.href)) return undefined;
-  const url = new URL(text, base);
-  return url.username === "" && url.password === "" ? url : undefined;
+  const url = URL.parse(text, base?.href);
+  return url?.username === "" && url.password === "" ? url : undefined;
 }
 
 /**

@@ -31,7 +31,10 @@ const onNodes: Programs = { agent: "agent/main.ts" };
  */
 const shared: Programs = { programs: "tools/build/programs.ts" };
 
-/** Runs on users' machines, on Node 20 or newer. */
+/**
+ * Runs on users' machines, on Node 22.19 or newer. Its syntax is that of Node 20, which can then
+ * print that it is too old.
+ */
 const plugins: Programs = { [plugin]: "plugin/main.ts" };
 
 /**

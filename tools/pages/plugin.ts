@@ -72,7 +72,7 @@ kubectl pull-secret version
 
 It starts the bundle \`dist/kubectl-pull_secret.cjs\` with the Node that npm installed in the
 checkout. On another machine, copy the bundle to \`kubectl-pull_secret\` on the \`PATH\`. It
-needs Node 22.19 or newer, or Node 20 for commands on files alone.
+needs Node 22.19 or newer.
 A release has archives for Linux on amd64 and arm64 that bring their own Node, one archive for every
 machine with a Node, and a manifest for krew:
 \`kubectl krew install --manifest=pull-secret.yaml --archive=kubectl-pull_secret-VERSION-linux-amd64.tar.gz\`.

@@ -80,7 +80,7 @@ export function krewManifest(version: string, archives: readonly Packed[]): stri
       ].join("\n"),
       caveats: [
         "On Linux it brings its own Node.js. On macOS it runs with the Node.js on your PATH:",
-        "version 22.19 or newer, or 20 for commands on files alone.\n",
+        "version 22.19 or newer.\n",
       ].join("\n"),
       platforms,
     },

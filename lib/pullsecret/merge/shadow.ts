@@ -114,14 +114,7 @@ function shadowOf(
  */
 function nearby(registries: readonly Known[]): (registry: string) => readonly Known[] {
   const everywhere = registries.filter(({ registry }) => isEverywhere(registry));
-  // We do not use Map.groupBy, because the command line also runs on Node 20.
-  const byHost = new Map<string, Known[]>();
-  for (const entry of registries) {
-    const host = hostOf(entry.registry);
-    const group = byHost.get(host);
-    if (group === undefined) byHost.set(host, [entry]);
-    else group.push(entry);
-  }
+  const byHost = Map.groupBy(registries, ({ registry }) => hostOf(registry));
   return (registry) =>
     isEverywhere(registry) ? registries : [...(byHost.get(hostOf(registry)) ?? []), ...everywhere];
 }

@@ -6,20 +6,13 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
-import type { FleetSecret } from "#api/fleet-secret.ts";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { authority } from "#kube/kubeconfig/kubeconfig.fixture.ts";
-import { collections, fleetSecretsIn, globalPullSecretPath } from "#kube/client/paths.ts";
+import { collections, globalPullSecretPath } from "#kube/client/paths.ts";
 import { runCommandLine } from "./command-line.ts";
 import { Misuse, type Io, type Terminal, errTo } from "./terminal/io.ts";
-
-/** The objects whose changes the watches report. */
-type Watched = GlobalPullSecret | FleetSecret;
-
-const pathOf = ({ kind, metadata: { namespace = "", name } }: Watched): string =>
-  kind === "FleetSecret" ? `${fleetSecretsIn(namespace)}/${name}` : globalPullSecretPath;
 
 type Write = Readonly<{ verb: string; path: string; body?: unknown; options?: unknown }>;
 
@@ -32,7 +25,7 @@ export class FakeCluster implements Cluster {
   /** True if our CRD is not installed. Reads of GlobalPullSecrets then find nothing. */
   missing = false;
   /** The changes that the first watch reports, one after the other. */
-  readonly later: Watched[] = [];
+  readonly later: GlobalPullSecret[] = [];
   readonly writes: Write[] = [];
   /**
    * Called before each write, so that a test can let another client act first. If it throws, the
@@ -103,10 +96,10 @@ export class FakeCluster implements Cluster {
   }
 
   /** Changes the object. Every watch reports the change. */
-  change(object: Watched): void {
+  change(object: GlobalPullSecret): void {
     this.#version += 1;
     const metadata = { ...object.metadata, resourceVersion: String(this.#version) };
-    this.objects.set(pathOf(object), { ...object, metadata });
+    this.objects.set(globalPullSecretPath, { ...object, metadata });
     const line = JSON.stringify({ type: "MODIFIED", object: { ...object, metadata } });
     for (const reported of this.#watches) reported(line);
   }

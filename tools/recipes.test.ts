@@ -15,7 +15,7 @@ import { catalogue } from "#controller/sources/problems.ts";
 import { troubles } from "#controller/status/messages.ts";
 import { call, FakeCluster } from "#plugin/fake.fixture.ts";
 import { object, conditionsOf } from "#plugin/object.fixture.ts";
-import { headline } from "#plugin/show/status.ts";
+import { statusLines } from "#plugin/show/status.ts";
 import { paintFor } from "#plugin/terminal/paint.ts";
 import { parse } from "#pullsecret/document/parse.ts";
 import { missingLine, pageOf } from "#test/page.ts";
@@ -172,6 +172,7 @@ test("troubleshooting has the pauses before a node that refused is asked again",
 test("troubleshooting shows where status prints the code of a refusal during a pause", () => {
   const conditions = conditionsOf("person", "SourceRejected", "GPS107");
   const reported = object({ spec: { managementState: "Paused" }, status: { conditions } });
-  const line = headline(reported, paintFor(undefined));
+  const screen = { paint: paintFor(undefined), columns: 80, now: 0 };
+  const [line = ""] = statusLines(reported, screen);
   assert.ok(symptoms.includes(`\`${line}\``), line);
 });

@@ -33,7 +33,7 @@ export function choicesOf(
   return read.choices ?? [];
 }
 
-/** A row that is false unless its flag is given: `--watch`, or `--watch=true`. */
+/** A row that is false unless its flag is given: `--waiting`, or `--waiting=true`. */
 export const toggle = {
   read: (value: string): boolean | Wrong =>
     value === "true" || (value === "false" ? false : new Wrong("is neither true nor false")),

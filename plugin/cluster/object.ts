@@ -47,8 +47,8 @@ function redactStatus(object: GlobalPullSecret): GlobalPullSecret {
 }
 
 type Following<T> = Readonly<{
-  /** How many seconds to follow the object. Undefined: until `signal` aborts. */
-  seconds: number | undefined;
+  /** How many seconds to follow the object. */
+  seconds: number;
   signal: AbortSignal;
   /**
    * Called at once and at each change, with the object, or with undefined if it does not exist. The
@@ -68,7 +68,7 @@ export async function followObject<T>(
   { seconds, signal, each }: Following<T>,
 ): Promise<T | undefined> {
   const enough = new AbortController();
-  const over = seconds === undefined ? [] : [AbortSignal.timeout(seconds * 1000)];
+  const over = AbortSignal.timeout(seconds * 1000);
   const informer = new Informer();
   let answer: T | undefined;
   let refused: ApiError | undefined;
@@ -88,7 +88,7 @@ export async function followObject<T>(
       refused = error;
       enough.abort();
     },
-    signal: AbortSignal.any([signal, enough.signal, ...over]),
+    signal: AbortSignal.any([signal, enough.signal, over]),
   });
   if (refused?.status === 404) throw new Refused(`globalpullsecrets: not served; ${whereFrom}`);
   if (refused !== undefined) throw refused;

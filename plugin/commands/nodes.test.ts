@@ -6,7 +6,6 @@ import { collections, globalPullSecretPath } from "#kube/client/paths.ts";
 import { pageOf } from "#test/page.ts";
 import { call, FakeCluster } from "../fake.fixture.ts";
 import { conditionsOf, object, rolling } from "../object.fixture.ts";
-import type { Terminal } from "../terminal/io.ts";
 
 const ago = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
 const attemptAgo = (minutes: number) => Math.floor(Date.now() / 1000) - minutes * 60;
@@ -284,63 +283,6 @@ test("`nodes` reports that no agent runs, also before the CRD is installed", asy
   assert.equal((await call(["nodes"], { cluster: fake })).out, none);
   fake.refusals.set(collections.nodePullSecrets, 403);
   assert.equal((await call(["nodes"], { cluster: fake })).code, 1);
-});
-
-/** Watches until n2 has proved the revision. Returns the output until then. */
-async function watched(argv: readonly string[], terminal?: Terminal): Promise<string> {
-  const fake = cluster();
-  pod(fake, "n5", { metadata: { deletionTimestamp: ago(0) } });
-  pod(fake, "n6", { ready: false });
-  for (const name of ["n5", "n6"]) node(fake, name, {});
-  const enough = new AbortController();
-  let shown = 0;
-  fake.stream = async (path, _, signal, line) => {
-    if (path === collections.nodePullSecrets) {
-      node(fake, "n3", { asked: [8, done], report: { ...failed, since: ago(10) } });
-      node(fake, "n2", { asked: [8, done], report: proved });
-      for (const [name, resourceVersion] of [
-        ["n3", "101"],
-        ["n2", "102"],
-      ] as const) {
-        const stored = fake.objects.get(`${path}/${name}`) as { metadata: object };
-        const changed = { ...stored, metadata: { ...stored.metadata, resourceVersion } };
-        line(JSON.stringify({ type: "MODIFIED", object: changed }));
-      }
-    }
-    await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
-  };
-  const received = (text: string) => {
-    shown += Number(/ {2}n2 +8 +Proved/.test(text) || / {2}n3 /.test(text));
-    if (/ {2}n2 +8 +Proved/.test(text) || shown > 1) enough.abort();
-  };
-  const setting = { cluster: fake, signal: enough.signal, received, ...(terminal && { terminal }) };
-  const { code, out } = await call(["nodes", "--watch", ...argv], setting);
-  assert.equal(code, 0);
-  return out;
-}
-
-test("without a terminal, `nodes --watch` prints only the changed lines, and no change of a time", async () => {
-  const lines = (await watched([])).trimEnd().split("\n");
-  assert.deepEqual(
-    lines.map((line) => line.trim().replaceAll(/ +/g, " ").replace(/;.*/, "")),
-    [
-      "n1 8 Proved GPS200",
-      "n2 7 Proved AtWork",
-      "n3 8 Failed GPS218 Failed the kubelet did not come back",
-      "n4 7 Proved NoPlace",
-      "n5 - - AgentStarting",
-      "n6 - - GPS334 Unreachable the node's kubelet does not answer",
-      "n2 8 Proved GPS200",
-    ],
-  );
-});
-
-test("`nodes --watch --waiting` redraws on a terminal, and drops a node that has the revision", async () => {
-  const out = await watched(["--waiting"], { columns: 80, colour: false });
-  const [, first = "", second = ""] = out.split("\u001b[H\u001b[J");
-  assert.match(first, /^ {2}n2 [^]*\n1 of 6 nodes have revision 8\n$/m);
-  assert.doesNotMatch(second, /^ {2}n2 /m);
-  assert.match(second, /\n2 of 6 nodes have revision 8\n$/);
 });
 
 test("`nodes --waiting` leaves out nodes that have the revision, but counts them", async () => {

@@ -1,6 +1,5 @@
-/** `nodes`: prints a line for each node, once or until you interrupt it. */
-import type { KubernetesObject, V1Node, V1Pod } from "@kubernetes/client-node";
-import { setTimeout as pause } from "node:timers/promises";
+/** `nodes`: prints a line for each node. */
+import type { V1Node, V1Pod } from "@kubernetes/client-node";
 import type { NodesStatus } from "#api/global-pull-secret.ts";
 import type { NodePullSecret } from "#api/node-pull-secret.ts";
 import { agentName } from "#contract/names.ts";
@@ -8,14 +7,12 @@ import { toggle } from "#contract/values.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { collections } from "#kube/client/paths.ts";
-import { followCollection } from "#kube/watch/collection.ts";
-import { CollectionInformer } from "#kube/watch/informer.ts";
 import { clusterFlags } from "../cluster/flags.ts";
 import { peekObject } from "../cluster/object.ts";
 import { ifAllowed, listOf } from "../cluster/read.ts";
 import { newestRevision, nodeRows, type NodeRow } from "../show/nodes.ts";
 import { waitingText } from "../show/status.ts";
-import { age, home, print, table, textOnly, watchFlags } from "../terminal/output.ts";
+import { age, outputFlag, print, table } from "../terminal/output.ts";
 import { command } from "../terminal/command.ts";
 import type { ScreenIo } from "../terminal/io.ts";
 import { paintFor, type Paint } from "../terminal/paint.ts";
@@ -33,25 +30,18 @@ export const nodes = command(
       "json or yaml it prints a list of {node, revision, result, code, reason, message, since}.",
     flags: {
       waiting: { ...toggle, what: "only nodes that do not have the newest revision" },
-      ...watchFlags,
+      ...outputFlag,
       ...clusterFlags,
     },
-    rules: [textOnly],
   },
-  async ({ output, watch, waiting: onlyWaiting, ...how }, io) => {
+  async ({ output, waiting: onlyWaiting, ...how }, io) => {
     const cluster = await io.reach(how);
-    const select = (all: readonly NodeRow[]) =>
-      onlyWaiting ? all.filter((row) => needsAttention(row)) : all;
-    if (watch) {
-      await watchNodes(cluster, select, io);
-      return 0;
-    }
     const [objects, pods] = await Promise.all([
       unlessAbsent(listOf<NodePullSecret>(cluster, collections.nodePullSecrets)),
       ifAllowed(listOf<V1Pod>(cluster, collections.pods, agents), undefined),
     ]);
     const report = await reportOf(cluster, objects, pods);
-    const rows = select(report.all);
+    const rows = onlyWaiting ? report.all.filter(needsAttention) : report.all;
     await print(output, rows, (shown) => summary(shown, report, io), io);
     return 0;
   },
@@ -122,87 +112,6 @@ function summary(
 }
 
 const whyNone = `kubectl describe daemonset ${agentName} -n kube-system shows why`;
-
-/** Minimum milliseconds between two reads. During a rollout, nodes change all the time. */
-const pauseMilliseconds = 1000;
-
-/** Shows the rows again at each change, until `signal` aborts. */
-async function watchNodes(
-  cluster: Cluster,
-  select: (all: readonly NodeRow[]) => readonly NodeRow[],
-  io: ScreenIo,
-): Promise<void> {
-  const { signal } = io;
-  const objects = new CollectionInformer(trimObject);
-  const pods = new CollectionInformer(trimPod);
-  let shown = new Map<string, string>();
-  const look = async (): Promise<void> => {
-    if (!objects.view.synced) return;
-    const ofPods = pods.view.synced ? [...pods.view.items.values()] : undefined;
-    const report = await reportOf(cluster, [...objects.view.items.values()], ofPods);
-    const rows = select(report.all);
-    const now = new Map(rows.map((row) => [row.node, JSON.stringify({ ...row, since: "" })]));
-    const isChanged = ({ node }: NodeRow) => shown.get(node) !== now.get(node);
-    const changed = rows.filter(isChanged);
-    const isSame = changed.length === 0 && now.size === shown.size;
-    if (signal.aborted || (isSame && report.all.length > 0)) return;
-    shown = now;
-    if (io.terminal === undefined)
-      await print("text", changed, (some) => lines(some, paintFor(undefined)).slice(1), io);
-    else {
-      io.out(home);
-      await print("text", rows, (some) => summary(some, report, io), io);
-    }
-  };
-  let last = Promise.resolve();
-  let isDue = false;
-  const failed = (error: Error) => io.err(error.message);
-  const hint = (): void => {
-    if (isDue) return;
-    isDue = true;
-    last = last.then(async () => {
-      isDue = false;
-      await look().catch(failed);
-      // This rejects only if `signal` aborts.
-      await pause(pauseMilliseconds, undefined, { signal }).catch(() => {});
-    });
-  };
-  const common = { cluster, hint, failed, signal };
-  await Promise.all([
-    followCollection({
-      ...common,
-      path: collections.nodePullSecrets,
-      query: {},
-      informer: objects,
-    }),
-    followCollection({ ...common, path: collections.pods, query: agents, informer: pods }),
-  ]);
-  await last;
-}
-
-function trimObject(object: KubernetesObject): NodePullSecret {
-  const { spec, status, ...rest } = object as NodePullSecret;
-  const { name } = rest.metadata;
-  return structuredClone({
-    ...rest,
-    metadata: { ...(name !== undefined && { name }) },
-    spec,
-    ...(status && { status }),
-  });
-}
-
-/** The fields of a pod that we show. 5,000 whole pods would take 50 MB. */
-function trimPod(object: KubernetesObject): V1Pod {
-  const { metadata, spec, status } = object as V1Pod;
-  const { conditions = [], containerStatuses = [] } = status ?? {};
-  const { deletionTimestamp } = metadata ?? {};
-  const { nodeName } = spec ?? {};
-  return structuredClone({
-    metadata: { ...(deletionTimestamp !== undefined && { deletionTimestamp }) },
-    spec: { containers: [], ...(nodeName !== undefined && { nodeName }) },
-    status: { conditions, containerStatuses },
-  });
-}
 
 function lines(rows: readonly NodeRow[], paint: Paint): string[] {
   if (rows.length === 0) return ["No agent runs; kubectl pull-secret status shows why."];

@@ -11,7 +11,7 @@ import {
   whole,
 } from "../object.fixture.ts";
 import { paintFor } from "../terminal/paint.ts";
-import { headline, statusLines } from "./status.ts";
+import { statusLines } from "./status.ts";
 
 const plain = paintFor(undefined);
 const now = Date.parse("2026-11-23T09:05:00Z");
@@ -74,7 +74,8 @@ const headlines: readonly (readonly [what: string, GlobalPullSecret, line: strin
   ],
 ];
 for (const [what, reported, line] of headlines)
-  test(`prints the first line for: ${what}`, () => assert.equal(headline(reported, plain), line));
+  test(`prints the first line for: ${what}`, () =>
+    assert.equal(statusLines(reported, screen)[0], line));
 
 test("prints a line for each fact that the object reports, with what to do", () => {
   const lines = statusLines(whole, screen);

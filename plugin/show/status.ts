@@ -11,7 +11,7 @@ import { catalogue as ofNodes } from "#contract/node-codes.ts";
 import type { ConditionType } from "#api/reasons.ts";
 
 /** `now`: the time from which ages are computed. */
-export type Screen = Readonly<{ paint: Paint; columns: number; now: number }>;
+type Screen = Readonly<{ paint: Paint; columns: number; now: number }>;
 
 export function statusLines(object: GlobalPullSecret, screen: Screen): string[] {
   return [
@@ -27,7 +27,7 @@ export function statusLines(object: GlobalPullSecret, screen: Screen): string[] 
 }
 
 /** The object's state in one line. If several conditions are True, the worst one counts. */
-export function headline(object: GlobalPullSecret, paint: Paint): string {
+function headline(object: GlobalPullSecret, paint: Paint): string {
   const { spec, status, metadata } = object;
   const { managementState: state = "Managed" } = spec ?? {};
   const detail = conditionOf(object.status, "Ready")?.message ?? "";

@@ -1,14 +1,8 @@
 /** Prints a value as text for people, or as JSON or YAML of a stable shape. */
-import { oneOf, toggle } from "#contract/values.ts";
+import { oneOf } from "#contract/values.ts";
 import { escape } from "#pullsecret/problems/keypath.ts";
 import type { ScreenIo } from "./io.ts";
 import type { Paint } from "./paint.ts";
-
-/**
- * Moves the cursor to the top left and erases the screen below it. Redrawing in this way does not
- * flicker.
- */
-export const home = "\u001b[H\u001b[J";
 
 export type Format = "text" | "json" | "yaml";
 
@@ -20,18 +14,6 @@ export const outputFlag = {
     what: "how to print, text, json or yaml",
   },
 } as const;
-
-/** The flags of commands that can keep showing changes. `textOnly` is their rule. */
-export const watchFlags = {
-  watch: { ...toggle, short: "w", what: "show each change: redraw a terminal, or print a line" },
-  ...outputFlag,
-} as const;
-
-export const textOnly = ({
-  watch,
-  output = "text",
-}: Readonly<{ watch?: boolean; output?: Format }>): string | undefined =>
-  watch === true && output !== "text" ? "--watch: shows text only; leave out --output" : undefined;
 
 /**
  * Prints the value unchanged for programs. For people, prints lines, and escapes characters in them

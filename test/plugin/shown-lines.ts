@@ -50,9 +50,6 @@ export function example(): string {
   return text;
 }
 
-/** Commands that run until they are interrupted. */
-export const endless: ReadonlySet<string> = new Set(["kubectl pull-secret status --watch"]);
-
 /** Line → why shown.ts does not run it. */
 export const notRun: Readonly<Record<string, string>> = {
   "kubectl pull-secret check --login --image quay.io/acme/app:1":

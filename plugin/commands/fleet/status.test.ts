@@ -4,73 +4,6 @@ import { wholeFleet } from "#api/whole-fleet.fixture.ts";
 import type { FleetSecret } from "#api/fleet-secret.ts";
 import { call, FakeCluster } from "#plugin/fake.fixture.ts";
 
-/** A FleetSecret with the condition Ready, and with one cluster whose state began at `second`. */
-function reported(ready: boolean, second = 0): FleetSecret {
-  const since = `2026-11-23T09:00:0${second}Z`;
-  const condition = { lastTransitionTime: since, reason: "Why", message: "so many have it" };
-  return {
-    ...wholeFleet,
-    status: {
-      ...wholeFleet.status,
-      clusters: [{ name: "guest-a", state: "Done", since }],
-      failures: [],
-      conditions: [
-        { ...condition, type: "Ready", status: ready ? "True" : "False" },
-        { ...condition, type: "Reconciling", status: ready ? "False" : "True" },
-      ],
-    },
-  };
-}
-
-test("until it is interrupted, `fleet status --watch` prints each change to a pipe, except changes of times", async () => {
-  const cluster = new FakeCluster();
-  const enough = new AbortController();
-  const after = [
-    () => cluster.change(reported(false)),
-    () => {
-      cluster.change(reported(false, 6));
-      // When this callback runs, the command has already printed the previous change.
-      setImmediate(() => cluster.change(reported(true)));
-    },
-  ];
-  const received = () => (after.shift() ?? (() => enough.abort()))();
-  const signal = AbortSignal.any([enough.signal, AbortSignal.timeout(5000)]);
-  const { code, out, err } = await call(["fleet status", "-w"], { cluster, received, signal });
-  assert.deepEqual(
-    [code, out, err],
-    [
-      0,
-      "there is no FleetSecret\n" +
-        "kube-system/pull-secret  Reconciling: so many have it\n" +
-        "kube-system/pull-secret  Ready: so many have it\n",
-      "",
-    ],
-  );
-});
-
-test("`fleet status --watch` redraws on a terminal, also when only a time changes", async () => {
-  const cluster = new FakeCluster();
-  cluster.change(reported(true));
-  const enough = new AbortController();
-  const received = (text: string) => {
-    if (text.includes("09:00:00Z")) cluster.change(reported(true, 6));
-    if (text.includes("09:00:06Z")) enough.abort();
-  };
-  const terminal = { columns: 80, colour: true };
-  const signal = AbortSignal.any([enough.signal, AbortSignal.timeout(5000)]);
-  const { out } = await call(["fleet status", "-w"], { cluster, terminal, received, signal });
-  const [before, first = "", second = "", ...more] = out.split("\u001b[H\u001b[J");
-  assert.deepEqual([before, more], ["", []]);
-  const ready = "\u001b[32mkube-system/pull-secret  Ready: so many have it\u001b[0m\n";
-  for (const [screen, time] of [
-    [first, "2026-11-23T09:00:00Z"],
-    [second, "2026-11-23T09:00:06Z"],
-  ] as const) {
-    assert.ok(screen.startsWith(ready), JSON.stringify(screen));
-    assert.match(screen, new RegExp(`guest-a +Done +${time}`));
-  }
-});
-
 const path = "/apis/globalpullsecret.io/v1alpha1/namespaces/kube-system/fleetsecrets/pull-secret";
 const said = (...types: readonly string[]): FleetSecret => ({
   ...wholeFleet,
@@ -143,9 +76,8 @@ test("reports that the host does not serve FleetSecrets, and a missing right", a
   }
 });
 
-test("prints JSON with -o json, but not together with --watch", async () => {
+test("prints JSON with -o json, and refuses a namespace that is no name", async () => {
   const { out } = await shown(wholeFleet, "-o", "json");
   assert.partialDeepStrictEqual(JSON.parse(out), [{ metadata: { name: "pull-secret" } }]);
-  assert.equal((await shown(wholeFleet, "-w", "-o", "json")).code, 2);
   assert.equal((await shown(wholeFleet, "-n", "../secrets")).code, 2);
 });

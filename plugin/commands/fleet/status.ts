@@ -1,18 +1,17 @@
-/** `fleet status`: shows the progress of FleetSecrets' clusters, once or until you interrupt it. */
+/** `fleet status`: shows the progress of FleetSecrets' clusters. */
 import { namespace as standard } from "#contract/names.ts";
 import type { Table } from "#contract/table.ts";
 import { Wrong } from "#contract/values.ts";
 import type { FleetSecret } from "#api/fleet-secret.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { watchCollection } from "#kube/watch/collection.ts";
 import { fleetSecretsIn } from "#kube/client/paths.ts";
 import { clusterFlags } from "#plugin/cluster/flags.ts";
 import { listOf, withoutFields } from "#plugin/cluster/read.ts";
 import { clusterName } from "#plugin/clusters/profile.ts";
 import { command } from "#plugin/terminal/command.ts";
 import { Refused } from "#plugin/terminal/io.ts";
-import { home, print, table, textOnly, watchFlags } from "#plugin/terminal/output.ts";
+import { outputFlag, print, table } from "#plugin/terminal/output.ts";
 import { paintFor, type Paint } from "#plugin/terminal/paint.ts";
 import type { FleetConditionType } from "#api/fleet-reasons.ts";
 import { conditionOf } from "#kube/conditions.ts";
@@ -24,7 +23,7 @@ const label = (value: string): string | Wrong =>
     : new Wrong("is not a valid namespace name (example: kube-system)");
 
 const flags = {
-  ...watchFlags,
+  ...outputFlag,
   ...clusterFlags,
   namespace: { read: label, standard, short: "n", what: "where the FleetSecrets are" },
 } as const satisfies Table;
@@ -36,43 +35,14 @@ export const status = command(
     example: "",
     more: "Reads only the FleetSecrets of a namespace, which it prints as a list with -o json or yaml.",
     flags,
-    rules: [textOnly],
   },
-  async ({ namespace, watch, output, ...how }, io) => {
-    const cluster = await io.reach(how);
+  async ({ namespace, output, ...how }, io) => {
     const paint = paintFor(io.terminal);
-    const render = (all: readonly FleetSecret[], lines: (fleetSecret: FleetSecret) => string[]) =>
+    const lines = (all: readonly FleetSecret[]) =>
       all.length === 0
         ? ["there is no FleetSecret"]
-        : all.flatMap((fleetSecret) => lines(fleetSecret));
-    const whole = (all: readonly FleetSecret[]) =>
-      render(all, (fleetSecret) => fleetLines(fleetSecret, paint));
-    const short = (all: readonly FleetSecret[]) =>
-      render(all, (fleetSecret) => [fleetHeadline(fleetSecret, paint)]);
-    const first = await read(cluster, namespace);
-    if (!watch) {
-      await print(output, first, whole, io);
-      return 0;
-    }
-    const { signal } = io;
-    let shown = "";
-    const show = async () => {
-      const all = await read(cluster, namespace);
-      // Into a pipe, we print a line for each change, without ages, because ages change all the
-      // time.
-      const lines = io.terminal === undefined ? short : whole;
-      const now = JSON.stringify(lines(all));
-      if (now === shown || signal.aborted) return;
-      shown = now;
-      if (io.terminal !== undefined) io.out(home);
-      await print("text", all, lines, io);
-    };
-    let last = Promise.resolve();
-    const failed = (error: Error) => io.err(error.message);
-    const hint = () => (last = last.then(show).catch(failed));
-    const path = fleetSecretsIn(namespace);
-    await watchCollection({ cluster, path, query: {}, hint, failed, signal });
-    await last;
+        : all.flatMap((fleetSecret) => fleetLines(fleetSecret, paint));
+    await print(output, await read(await io.reach(how), namespace), lines, io);
     return 0;
   },
 );

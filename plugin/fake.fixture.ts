@@ -165,7 +165,6 @@ export async function call(argv: readonly string[], setting: Setting = {}): Prom
     confirm,
     askPassword: undefined,
     terminal,
-    live: undefined,
     reach: () => Promise.resolve(cluster),
     place: () => Promise.resolve(place),
     contexts: () => Promise.resolve(["fake"]),

@@ -8,7 +8,6 @@ import {
   readBounded,
   writePrivate,
   type Io,
-  type ScreenIo,
   unexpectedLine,
   errTo,
 } from "./terminal/io.ts";
@@ -30,12 +29,6 @@ function isPiped(): boolean {
   }
 }
 
-function liveTerminal(): ScreenIo["live"] {
-  const { columns } = terminalOf(process.stderr, process.env) ?? {};
-  const write = (text: string) => void process.stderr.write(text);
-  return columns === undefined ? undefined : { columns, write };
-}
-
 const interrupted = interruptOf(process);
 
 const io: Io = {
@@ -49,7 +42,6 @@ const io: Io = {
   confirm: process.stdin.isTTY ? confirm : undefined,
   askPassword: process.stdin.isTTY ? (question) => askPassword(question) : undefined,
   terminal: terminalOf(process.stdout, process.env),
-  live: liveTerminal(),
   reach: async (how) => (await cluster()).reach(how),
   place: async (how) => (await cluster()).place(how),
   contexts: async (kubeconfig) => (await cluster()).contextsOf(kubeconfig),

@@ -34,6 +34,17 @@ for (const [version, labels, unit] of [
     assert.equal(kindOf(node({ version, labels })).unit, unit);
   });
 
+for (const [count, seconds] of [
+  [1, "about 9s"],
+  [4, "about 36s"],
+  [37, "about 99s"],
+  [400, "about 117s"],
+] as const)
+  test(`estimates the duration of a rollout to ${count} nodes: ${seconds}`, async () => {
+    const fake = cluster(...Array.from({ length: count }, () => node({})));
+    assert.ok((await call(["preflight"], { cluster: fake })).out.includes(`: ${seconds}; `));
+  });
+
 const fargate = node({ labels: { "eks.amazonaws.com/compute-type": "fargate" } }, "f1");
 
 test("prints the chart's values for the nodes, and refuses to choose for mixed nodes", async () => {

@@ -58,20 +58,6 @@ test("does not write the object if a GitOps tool has already withdrawn it", asyn
   assert.ok(fake.writes.every(({ verb }) => verb === "remove"));
 });
 
-test("on a terminal, shows one live line, and prints each deleted object below it", async () => {
-  const fake = installed(objectWith(rolling));
-  fake.later.push(withdrawn);
-  const drawn: string[] = [];
-  const live = { columns: 100, write: (text: string) => void drawn.push(text) };
-  const { code, out, err } = await call(["uninstall", "--yes"], { cluster: fake, io: { live } });
-  assert.deepEqual([code, err], [0, ""]);
-  const lines = drawn.map((text) => text.replace("\r\u001b[K", ""));
-  assert.match(lines[0] ?? "", /^0s: RollingOut: 60 of 100 nodes/);
-  assert.match(lines.at(-2) ?? "", /^0s: deleted CustomResourceDefinition\/\S+$/);
-  assert.equal(lines.at(-1), "");
-  assert.equal(out.match(/ deleted\n/g)?.length, installation.length + 1);
-});
-
 const refusals: readonly (readonly [
   what: string,
   first: GlobalPullSecret,

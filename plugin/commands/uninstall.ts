@@ -3,7 +3,6 @@ import { clusterFlags, timeoutFlag } from "../cluster/flags.ts";
 import { peekObject, sourceSecrets } from "../cluster/object.ts";
 import { deleteAll, refuseOfHelm, giveBack } from "../removal/delete.ts";
 import { agree, yesFlag } from "../terminal/confirm.ts";
-import { liveLine } from "../terminal/live.ts";
 import { command } from "../terminal/command.ts";
 import { outputFlag, print } from "../terminal/output.ts";
 
@@ -41,10 +40,7 @@ export const uninstall = command(
     const end = performance.now() + timeout * 1000;
     const object = await peekObject(cluster);
     const { signal } = io;
-    const live = liveLine(io.live, io.err);
-    const { is, why } = await giveBack(cluster, { seconds: timeout, signal, live }).finally(
-      live.end,
-    );
+    const { is, why } = await giveBack(cluster, timeout, io);
     if (is !== "back") {
       io.err(
         is === "failed" ? why : `the pull secret is still on nodes, so nothing is deleted: ${why}`,
@@ -55,11 +51,8 @@ export const uninstall = command(
     const gone = await deleteAll(cluster, {
       seconds: (end - performance.now()) / 1000,
       signal,
-      deleted: ({ kind, name }) => {
-        deleted.push(`${kind}/${name}`);
-        if (io.live !== undefined) live.show(`deleted ${kind}/${name}`, undefined);
-      },
-    }).finally(live.end);
+      deleted: ({ kind, name }) => void deleted.push(`${kind}/${name}`),
+    });
     if (!gone) {
       io.err(signal.aborted ? interrupted(deleted) : stillRunning);
       return 3;

@@ -61,23 +61,6 @@ test("does not accept Ready while Ready describes the previous version", async (
   ]);
 });
 
-test("shows one live line with elapsed and expected time on a terminal", async () => {
-  const fake = cluster(before);
-  const none = { available: 0, unfit: 0, unreachable: 0, failed: 0 };
-  const nodes = { desired: 4, updated: 1, summary: "1/4", ...none };
-  fake.later.push({ ...onItsWay, status: { ...onItsWay.status, nodes } }, served);
-  const drawn: string[] = [];
-  const live = { columns: 120, write: (text: string) => void drawn.push(text) };
-  const { code, err } = await call(["wait"], { cluster: fake, io: { live } });
-  assert.deepEqual([code, err], [0, ""]);
-  const lines = drawn.map((text) => text.replace("\r\u001b[K", ""));
-  assert.match(
-    lines.join("\n"),
-    /^0s, about 27s left: additional-pull-secret: .* \(nodes: 1\/4\)$/m,
-  );
-  assert.equal(lines.at(-1), "");
-});
-
 test("exits with 1 and prints the reason when a person has to act", async () => {
   const { code, err } = await call(["wait"], { cluster: cluster(failed) });
   assert.deepEqual([code, err], [1, "Halted: revision 8 failed on n7\n"]);

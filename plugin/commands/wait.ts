@@ -13,10 +13,9 @@ import {
 } from "../cluster/object.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { judgeServed, type PresentSource, type Served } from "../show/presence.ts";
-import { expectedSeconds } from "../show/expected.ts";
 import { command } from "../terminal/command.ts";
-import { liveLine } from "../terminal/live.ts";
 import type { ExitCode, ScreenIo } from "../terminal/io.ts";
+import { printChanges } from "../terminal/output.ts";
 
 export const wait = command(
   {
@@ -72,20 +71,20 @@ export async function untilServed(
 ): Promise<ExitCode> {
   let last: Served | undefined;
   let denied: readonly string[] = [];
-  const live = liveLine(io.live, io.err);
+  const show = printChanges(io.err);
   const each = (object: GlobalPullSecret | undefined) => {
     if (notWithdrawn && object?.spec?.managementState === "Withdrawn") return withdrawn;
     const now = judgeServed(object, present, { deleted });
     denied = deniedOf(object);
     if (now.is !== "waiting") return now;
-    live.show(now.why, object && expectedSeconds(object));
+    show(now.why);
     last = now;
     return undefined;
   };
   const following = { seconds: timeout, signal: io.signal, each };
-  const answer = await (
-    timeout === 0 ? peekObject(cluster).then(each) : followObject(cluster, following)
-  ).finally(live.end);
+  const answer = await (timeout === 0
+    ? peekObject(cluster).then(each)
+    : followObject(cluster, following));
   if (answer?.is === "served" && denied.length > 0)
     io.err(`${denied.join(", ")}: denies the credential; pulls will fail, also of public images`);
   if (answer?.is === "served") io.out(`${escape(answer.why || "served")}\n`);

@@ -13,9 +13,8 @@ import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { followObject } from "../cluster/object.ts";
 import { steer } from "../cluster/steer.ts";
 import { conditionOf } from "#kube/conditions.ts";
-import { expectedSeconds } from "../show/expected.ts";
 import { judgeServed } from "../show/presence.ts";
-import type { Live } from "../terminal/live.ts";
+import { printChanges } from "../terminal/output.ts";
 
 type NamedObject = Readonly<{ metadata?: V1ObjectMeta }>;
 
@@ -96,12 +95,11 @@ async function podsEnd(cluster: Cluster, seconds: number, signal: AbortSignal): 
 
 type Answer = Readonly<{ is: "back" | "failed" | "not yet"; why: string }>;
 
-type Giving = Readonly<{ seconds: number; live: Live }>;
-
 /** Withdraws and waits. Returns at once if the controller and its objects are already deleted. */
 export async function giveBack(
   cluster: Cluster,
-  { seconds, signal, live }: Pick<ScreenIo, "signal"> & Giving,
+  seconds: number,
+  { signal, err }: Pick<ScreenIo, "signal" | "err">,
 ): Promise<Answer> {
   const [controller, defined] = await Promise.all([
     isThere(cluster, deployment.path),
@@ -115,10 +113,11 @@ export async function giveBack(
   const object = await cluster.get<GlobalPullSecret>(globalPullSecretPath);
   if (object?.spec?.managementState !== state) await steer(cluster, { state });
   let last = "the API server did not answer";
+  const show = printChanges(err);
   const each = (object: GlobalPullSecret | undefined): Answer | undefined => {
     const now = removalAnswer(object);
     if (now.is !== "not yet") return now;
-    live.show(now.why, object && expectedSeconds(object));
+    show(now.why);
     last = now.why;
     return undefined;
   };

@@ -9,9 +9,9 @@ import type { ReconcilingReason, WaitWord } from "#api/reasons.ts";
 import { agentContainer } from "#contract/names.ts";
 import { catalogue } from "#contract/node-codes.ts";
 import { usualSeconds } from "#contract/times.ts";
+import { duration } from "#contract/values.ts";
 import { conditionOf } from "#kube/conditions.ts";
 import { redactTokens } from "#pullsecret/problems/token.ts";
-import { stepSeconds, restartSeconds } from "./expected.ts";
 import { adviceOn } from "./status.ts";
 
 export type NodeRow = Readonly<{
@@ -129,8 +129,8 @@ const withdrawing: ReadonlySet<string> = new Set<ReconcilingReason | "NodesAwait
 ]);
 
 function usualTime(global: GlobalPullSecret | undefined): number {
-  const probation = stepSeconds(global?.spec?.rollout?.probation) - restartSeconds;
-  return usualSeconds(probation);
+  const probation = duration(global?.spec?.rollout?.probation ?? "5s");
+  return usualSeconds(typeof probation === "number" ? probation : 0);
 }
 
 /**

@@ -7,7 +7,6 @@ import { conditionOf } from "#kube/conditions.ts";
 import type { DeliveryMode } from "#contract/names.ts";
 import type { DryRun } from "../cluster/dry-run.ts";
 import { span, table } from "../terminal/output.ts";
-import { stepSeconds, stepsFor } from "./expected.ts";
 import { modesOf, platformsOf, settingsOf, type Platform, type Values } from "./platforms.ts";
 import type { Paint } from "../terminal/paint.ts";
 
@@ -148,9 +147,26 @@ export class Preflighter {
       groups: groups.toSorted((a, b) => b.nodes - a.nodes),
       devices: this.#devices,
       restarts,
-      seconds: stepsFor(restarts, { maxUnavailable: "10%", nodes }) * stepSeconds(),
+      seconds: stepsFor(restarts, nodes) * stepSeconds,
     };
   }
+}
+
+/**
+ * Seconds of one step of a rollout with the default probation of 5 s. Four nodes, one after the
+ * other, took 36.8 s.
+ */
+const stepSeconds = 9;
+
+/**
+ * The number of steps of a rollout to `some` of all nodes. One node changes first, then three, then
+ * nine and so on, up to 10 % of all nodes, rounded up.
+ */
+function stepsFor(some: number, nodes: number): number {
+  const most = Math.ceil(nodes / 10);
+  let steps = 0;
+  for (let done = 0; done < some; steps += 1) done += Math.min(most, 1 + 2 * done);
+  return steps;
 }
 
 const nodesIn = (groups: readonly Readonly<{ nodes: number }>[]): number =>

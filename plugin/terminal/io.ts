@@ -40,8 +40,6 @@ export type ScreenIo = Readonly<{
   askPassword: ((question: string) => Promise<string | undefined>) | undefined;
   /** The terminal of standard output. Undefined if standard output is a file or a pipe. */
   terminal: Terminal | undefined;
-  /** The terminal for a live line. Undefined if standard error is not a terminal. */
-  live: LiveTerminal | undefined;
   /**
    * Aborts on Ctrl-C. After code has read this property, Ctrl-C no longer ends the process by
    * itself, so pass this signal to everything that you wait for.
@@ -64,9 +62,6 @@ export type ClusterIo = Readonly<{
 export type Io = FileIo & ScreenIo & ClusterIo;
 
 export type Terminal = Readonly<{ columns: number; colour: boolean }>;
-
-/** The terminal on which a live line is drawn: standard error. */
-export type LiveTerminal = Readonly<{ columns: number; write(text: string): void }>;
 
 /** How to reach a cluster: the flags of every command that needs a cluster. */
 export type Reach = Readonly<{

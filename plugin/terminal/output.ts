@@ -39,6 +39,15 @@ function harmless<T>(value: T): T {
   return JSON.parse(JSON.stringify(value), escaped) as T;
 }
 
+/** Prints each text that differs from the one before it. */
+export function printChanges(print: (line: string) => void): (line: string) => void {
+  let last = "";
+  return (line) => {
+    if (line !== last) print(line);
+    last = line;
+  };
+}
+
 /** The rows as lines, indented by two spaces, without blanks at the end of a line. */
 export function columns(rows: readonly (readonly string[])[]): string[] {
   const count = Math.max(0, ...rows.map((row) => row.length));

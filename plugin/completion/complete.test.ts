@@ -34,7 +34,7 @@ const cases: readonly (readonly [line: string, words: string[], files?: true])[]
   ["wait --timeout ", []],
   ["status -o ", ["text", "json", "yaml"]],
   ["status --output j", ["json"]],
-  ["status --watch --ou", ["--output"]],
+  ["nodes --waiting --ou", ["--output"]],
   ["completion ", ["bash", "zsh", "fish", "kubectl"]],
   ["completion bash ", []],
   ["fleet rbac --t", ["--target"]],

@@ -64,7 +64,7 @@ export const isMadeBy =
     metadata?.annotations?.[joinedByAnnotation] === joinedBy;
 
 /** An API path as `serviceaccount/NAME`. */
-export function titleOf(path: string): string {
+function titleOf(path: string): string {
   const [resource = "", name = ""] = path.split("/").slice(-2);
   return `${resource.replace(/ies$/, "y").replace(/s$/, "")}/${name}`;
 }

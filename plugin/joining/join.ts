@@ -1,7 +1,4 @@
-/**
- * Joins a cluster: creates an account in the cluster, and stores the account's token in the host.
- * If a step fails, the error lists the objects that the join created but could not delete.
- */
+/** Joins a cluster: creates an account in the cluster, and stores its token in the host. */
 import type { ClusterProfile } from "#api/cluster-profile.ts";
 import { clusterManager, clustersNamespace, isAsMade } from "#contract/joined.ts";
 import { ApiError } from "#kube/client/api-error.ts";
@@ -10,7 +7,7 @@ import { requestToken, tokenSecret } from "#kube/token.ts";
 import { pluginManager as manager } from "#kube/client/ownership.ts";
 import { Refused, type ServerAddress } from "../terminal/io.ts";
 import { untilGuarded } from "./guard-check.ts";
-import { isMadeBy, refuseForeign, drop, titleOf } from "./departure.ts";
+import { isMadeBy, refuseForeign, drop } from "./departure.ts";
 import {
   profilePath,
   tokenPath,
@@ -53,9 +50,8 @@ const how = { manager, force: true } as const;
 /**
  * Joins the cluster. If the cluster is joined already, renews its rights and token. Writes the
  * ClusterProfile first, so that `fleet list` shows an interrupted join, and the user can remove
- * the cluster or join it again. If the join fails, deletes the objects that it created, keeps
- * objects that existed before, and reports objects that it cannot delete and rights that it has
- * changed. Returns the token's expiry.
+ * the cluster or join it again. If a first join fails, deletes the objects that it created. Returns
+ * the token's expiry.
  */
 export async function join(pair: Pair, asked: Asked): Promise<Date> {
   const { host, cluster } = pair;
@@ -69,12 +65,13 @@ export async function join(pair: Pair, asked: Asked): Promise<Date> {
     "a cluster has one host: remove it from the other host first, or take it over with --adopt",
     asked.adopts,
   );
-  const named = asked.targets.length > 0;
-  const earlier = () => grantedTargets(cluster, asked.adopts ? () => true : isMadeBy(joinedBy));
-  // If this join names Secrets, we need the earlier Secrets only to report how to restore the
-  // rights for them.
-  const former = hasAccount || before ? await (named ? earlier().catch(noneRead) : earlier()) : [];
-  const targets = named ? asked.targets : former.length > 0 ? former : usual;
+  const isRepeated = hasAccount || before;
+  const named = asked.targets;
+  const former =
+    isRepeated && named.length === 0
+      ? await grantedTargets(cluster, asked.adopts ? () => true : isMadeBy(joinedBy))
+      : [];
+  const targets = [named, former].find(({ length }) => length > 0) ?? usual;
   // We write to the host first. If the caller is not allowed to write there, nothing has changed in
   // the cluster.
   const desiredProfile = profileOf(name, id, flags);
@@ -109,16 +106,11 @@ export async function join(pair: Pair, asked: Asked): Promise<Date> {
     await host.apply(profilePath(name), profileOf(name, id, flags, new Date()), how);
     return expires;
   } catch (error) {
-    const its = {
-      name,
-      joinedBy,
-      written,
-      targets,
-      former: hasAccount ? former : undefined,
-      here: before,
-    };
-    const leftovers = await undo(pair, its);
-    throw new Refused(`${name}: ${(error as Error).message}; ${leftovers}`);
+    const isUndone = !isRepeated && (await undo(pair, name, joinedBy, written));
+    const next = isUndone
+      ? "nothing of the join is left"
+      : `join again, or kubectl pull-secret fleet remove ${name}`;
+    throw new Refused(`${name}: ${(error as Error).message}; ${next}`);
   }
 }
 
@@ -168,71 +160,25 @@ async function refuseAnother(host: Cluster, name: string, id: string): Promise<b
   return existing !== undefined;
 }
 
-/** If we cannot read the earlier Roles, we continue as if there were no earlier Secrets. */
-function noneRead(error: unknown): readonly Target[] {
-  if (error instanceof ApiError) return [];
-  throw error;
-}
-
 export type Pair = Readonly<{ host: Cluster; cluster: Replacing }>;
 
-type Begun = Readonly<{
-  name: string;
-  joinedBy: string;
-  /** The paths of the objects that the join has written, in this order. */
-  written: readonly string[];
-  /** The Secrets that the account's rights cover. */
-  targets: readonly Target[];
-  /**
-   * The Secrets of the earlier join. Empty if we could not read them. Undefined if the account did
-   * not exist before.
-   */
-  former: readonly Target[] | undefined;
-  /** Whether the cluster was already joined before this join. */
-  here: boolean;
-}>;
-
 /**
- * Removes the objects that this join has created, and returns a sentence about the objects that
- * remain. If the account existed before this join, removes nothing in the joined cluster, so this
- * join's changes stay there.
+ * Removes the objects that a first join has written, and its ClusterProfile, with which the token's
+ * Secret is deleted. Returns false if it could not remove one of them. The ClusterProfile then
+ * stays, so that `fleet remove` finds the cluster.
  */
-async function undo({ host, cluster }: Pair, begun: Begun): Promise<string> {
-  const { name, joinedBy, written, former, here } = begun;
-  const remaining: string[] = former === undefined ? [] : [leftovers(begun, former)];
-  for (const path of former === undefined ? written.toReversed() : []) {
-    const gone = await drop(cluster, path, isMadeBy(joinedBy)).catch(() => false);
-    if (!gone) remaining.push(`${titleOf(path)} there: delete it`);
-  }
+async function undo(
+  { host, cluster }: Pair,
+  name: string,
+  joinedBy: string,
+  written: readonly string[],
+): Promise<boolean> {
   try {
-    const path = profilePath(name);
-    const profile = here ? undefined : await host.get<Named>(path);
-    // The token's Secret is deleted with the profile.
-    if (profile !== undefined) await host.remove(path, profile.metadata?.uid ?? "");
+    for (const path of written.toReversed()) await drop(cluster, path, isMadeBy(joinedBy));
+    const profile = await host.get<Named>(profilePath(name));
+    await host.remove(profilePath(name), profile?.metadata?.uid ?? "");
+    return true;
   } catch {
-    remaining.push(`clusterprofile/${name} here: delete it`);
+    return false;
   }
-  if (here && former === undefined && written.length > 0)
-    remaining.push("the objects of an earlier join still exist");
-  if (remaining.length > 0) return remaining.join(", ");
-  return written.length === 0 ? "nothing is changed" : "nothing of the join is left";
-}
-
-/**
- * A sentence that states whether the account still has its former rights and, if not, how to
- * restore them.
- */
-function leftovers({ written, targets }: Begun, former: readonly Target[]): string {
-  if (written.length === 0) return "nothing is changed there";
-  const titles = (all: readonly Target[]) =>
-    all.map(({ namespace, name }) => `${namespace}/${name}`).toSorted();
-  // Only the Roles depend on the list of Secrets.
-  const same = `${titles(former)}` === `${titles(targets)}`;
-  if (same || !written.some((path) => path.includes("/roles/")))
-    return "its rights there are for the same Secrets as before";
-  const again = titles(former).map((title) => `--secret ${title}`);
-  return (
-    "its rights there are already changed; to restore the former rights, join again with " +
-    (again.length > 0 ? again.join(" ") : "the former --secret")
-  );
 }

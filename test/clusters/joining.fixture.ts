@@ -95,7 +95,7 @@ export function joining(on: () => Rig): void {
     const grant = ["clusterrolebinding", "outsider", "--serviceaccount=default:outsider"];
     await on().east.kubectl("create", ...grant, "--clusterrole=view");
     const half = "fleet join east --context outsider-there";
-    await on().person.refused(half, /403 .*; nothing is changed$/m);
+    await on().person.refused(half, /403 .*; nothing of the join is left$/m);
     const rights = [
       "--verb=*",
       "--resource=serviceaccounts,secrets,roles.rbac.authorization.k8s.io," +

@@ -18,8 +18,8 @@ export const join = command(
       "Writes a ClusterProfile and the Secret of a token for 30 days in the host, which is the\n" +
       "kubeconfig's current context. The host's fleet controller renews the token after half its\n" +
       "lifetime. To renew the rights and the token, join the cluster again. Without --secret, this\n" +
-      "keeps the list of Secrets that may be placed there. If one side refuses, the command deletes\n" +
-      "the objects that it has created on the other side.",
+      "keeps the list of Secrets that may be placed there. If a first join fails, the command deletes\n" +
+      "the objects that it has created.",
     flags: {
       NAME: {
         read: cluster,

@@ -2,7 +2,6 @@
  * `seal`: encrypts a Secret into files that are safe in Git: one file for each cluster. Only the
  * cluster itself can decrypt its file.
  */
-import { randomBytes } from "node:crypto";
 import type { Rule } from "#contract/flags.ts";
 import type { Table } from "#contract/table.ts";
 import { additionalSecretName, namespace } from "#contract/names.ts";
@@ -31,17 +30,8 @@ import {
   writeIndex,
 } from "../seal/folder.ts";
 import { longestManifest, sealableFrom } from "../seal/sealable.ts";
-import { sealVerdicts } from "../seal/verdict.ts";
-import { columns, textOf } from "../terminal/output.ts";
 import { command } from "../terminal/command.ts";
-import {
-  Misuse,
-  Refused,
-  type ClusterIo,
-  type FileIo,
-  type Reach,
-  type ScreenIo,
-} from "../terminal/io.ts";
+import { Misuse, Refused, type ClusterIo, type FileIo, type Reach } from "../terminal/io.ts";
 
 type Given = Readonly<{ cluster: string; file: string }>;
 
@@ -68,6 +58,7 @@ function secretAt(text: string): Readonly<{ namespace: string; name: string }> |
 const flags = {
   file: {
     read: path,
+    required: true,
     short: "f",
     what: "the Secret's manifest, or a pull secret's JSON; - for standard input",
   },
@@ -90,8 +81,12 @@ const flags = {
     repeated: true,
     what: "a cluster whose certificate has changed on purpose",
   },
-  "output-directory": { read: path, short: "o", what: "directory for the files and their index" },
-  check: { read: path, what: "show which files in this directory are not current" },
+  "output-directory": {
+    read: path,
+    required: true,
+    short: "o",
+    what: "directory for the files and their index",
+  },
   "controller-namespace": {
     read: cluster,
     standard: namespace,
@@ -110,16 +105,10 @@ const flags = {
   },
 } as const satisfies Table;
 
-const oneTask: Rule<typeof flags> = ({ check, file, "output-directory": output, ...rest }) => {
-  if (check === undefined && (rest.cert ?? []).length + (rest.cluster ?? []).length === 0)
-    return "--cert: is missing; give CLUSTER=FILE, or --cluster with a joined cluster";
-  if (check !== undefined)
-    return file !== undefined || output !== undefined
-      ? "--check: writes nothing; leave out --file and --output-directory"
-      : undefined;
-  if (file === undefined) return "--file: is missing; give the Secret to seal";
-  return output === undefined ? "--output-directory: is missing; give a directory" : undefined;
-};
+const hasCluster: Rule<typeof flags> = ({ cert = [], cluster: joined = [] }) =>
+  cert.length + joined.length === 0
+    ? "--cert: is missing; give CLUSTER=FILE, or --cluster with a joined cluster"
+    : undefined;
 
 export const seal = command(
   {
@@ -129,20 +118,14 @@ export const seal = command(
     more:
       "Takes the manifest of a Secret of any type, or the JSON of a pull secret, which it checks by\n" +
       "the controller's rules. Writes a SealedSecret for each cluster, which only that cluster can\n" +
-      "open, and index.json, with the clusters, the fingerprints and end dates of their certificates,\n" +
-      "and a random number for each run. If a cluster's certificate differs from the index, the\n" +
-      "command shows both and writes nothing until you name the cluster with --renewed. --check exits\n" +
-      "with 1 if a file is old, behind the last run, missing or left over. Without --cert and\n" +
-      "--cluster it uses all joined clusters. With only --cert, it contacts no cluster.",
+      "open, and index.json, with the clusters and the fingerprints and end dates of their\n" +
+      "certificates. If a cluster's certificate differs from the index, the command shows both and\n" +
+      "writes nothing until you name the cluster with --renewed. With only --cert, it contacts no\n" +
+      "cluster.",
     flags,
-    rules: [oneTask],
+    rules: [hasCluster],
   },
-  async ({ cert, check, file = "", "output-directory": output = "", ...how }, io) => {
-    if (check !== undefined) {
-      const fileCertificates = await readAll(cert, io);
-      const every = cert.length === 0 || how.cluster.length > 0;
-      return printStates(check, fileCertificates, every ? await fetchAll(how, io) : [], io);
-    }
+  async ({ cert, file, "output-directory": output, ...how }, io) => {
     const fetched = how.cluster.length === 0 ? [] : await fetchAll(how, io);
     const certificates = withFetched(await readAll(cert, io), fetched);
     const secret = await sealableFrom(await io.read(file, longestManifest), how.secret, io);
@@ -153,22 +136,15 @@ export const seal = command(
     for (const line of sharedLines({ ...before, ...certificates })) io.err(line);
     const files: Record<string, string> = {};
     const clusters = { ...before };
-    const sealing = randomBytes(8).toString("hex");
     for (const [name, certificate] of Object.entries(certificates)) {
       files[fileOf(name)] = sealedSecret(secret, certificate, target);
       const { fingerprint, until } = certificate;
-      clusters[name] = { fingerprint, until, sealing };
+      clusters[name] = { fingerprint, until };
     }
     const foreign = foreignIn(output, Object.keys(files));
     if (foreign !== undefined)
       throw new Refused(`${output}/${foreign}: is not a sealed file; give another directory`);
-    // First we write only this run's id to the index. If the run is then interrupted, the files
-    // still have other ids, so --check reports all files as behind.
-    await writeFiles(output, { [indexName]: writeIndex({ ...target, sealing, clusters: before }) });
-    await writeFiles(output, {
-      ...files,
-      [indexName]: writeIndex({ ...target, sealing, clusters }),
-    });
+    await writeFiles(output, { ...files, [indexName]: writeIndex({ ...target, clusters }) });
     io.out(`${output}: sealed for ${Object.keys(certificates).join(", ")}\n`);
     return 0;
   },
@@ -196,8 +172,7 @@ type How = Reach &
   }>;
 
 /**
- * Fetches the certificates of the named clusters, or of all joined clusters, through the caller's
- * own contexts.
+ * Fetches the certificates of the named clusters through the caller's own contexts.
  */
 async function fetchAll(how: How, io: ClusterIo): Promise<readonly Fetched[]> {
   const routes = await routesTo(await io.reach(how), how.cluster, how, io);
@@ -292,27 +267,4 @@ function refuseChanged(
     ];
   });
   if (lines.length > 0) throw new Refused(lines.join("\n"));
-}
-
-function printStates(
-  directory: string,
-  fileCertificates: Readonly<Record<string, Certificate>>,
-  fetched: readonly Fetched[],
-  io: ScreenIo,
-): 0 | 1 {
-  const unknown = fetched.filter((entry) => "why" in entry);
-  for (const { cluster: name, why } of unknown) io.err(`${name}: ${why}`);
-  const certified = fetched.filter((entry) => "certificate" in entry);
-  const certificates = withFetched(fileCertificates, certified);
-  const index = indexOf(directory);
-  if (index === undefined)
-    throw new Refused(`${directory}: has no ${indexName}; seal into it first`);
-  const names = new Set(unknown.map((entry) => entry.cluster));
-  const verdicts = sealVerdicts(index, clustersIn(directory), certificates, names);
-  // We escape these names, because anyone who can commit to the folder can choose them.
-  const rows = verdicts.map(({ cluster: name, state, sealedUntil }) =>
-    [name, state, sealedUntil].map(escape),
-  );
-  io.out(textOf(columns(rows)));
-  return verdicts.every(({ state }) => state === "current") ? 0 : 1;
 }

@@ -68,20 +68,13 @@ function refuse(path: string, error: unknown): never {
 }
 
 /**
- * The index is safe to commit. It contains names, fingerprints of public certificates, dates and
- * random numbers. It contains no digest of the content, because a digest would help to guess a weak
- * password. To show which files have the same content, it contains for each file the id of the run
- * that wrote the file.
+ * The index is safe to commit. It contains names, fingerprints of public certificates and dates. It
+ * contains no digest of the content, because a digest would help to guess a weak password.
  */
-export type SealedIndex = SealTarget &
-  Readonly<{
-    /** The last run's random id. */
-    sealing: string;
-    clusters: Readonly<Record<string, Sealed>>;
-  }>;
+export type SealedIndex = SealTarget & Readonly<{ clusters: Readonly<Record<string, Sealed>> }>;
 
-/** A file in the index, and the id of the run that wrote it. */
-export type Sealed = Pick<Certificate, "fingerprint" | "until"> & Pick<SealedIndex, "sealing">;
+/** A file in the index. */
+export type Sealed = Pick<Certificate, "fingerprint" | "until">;
 
 export const indexName = "index.json";
 const longestIndex = 1024 * 1024;
@@ -92,9 +85,9 @@ export const fileOf = (cluster: string): string => `${cluster}.yaml`;
 const version = 1;
 
 /** The text of the index. Clusters are sorted by name, so a new cluster adds one line to a diff. */
-export function writeIndex({ namespace, name, scope, sealing, clusters }: SealedIndex): string {
+export function writeIndex({ namespace, name, scope, clusters }: SealedIndex): string {
   const sorted = Object.entries(clusters).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  const index = { version, namespace, name, scope, sealing, clusters: Object.fromEntries(sorted) };
+  const index = { version, namespace, name, scope, clusters: Object.fromEntries(sorted) };
   return `${JSON.stringify(index, undefined, 2)}\n`;
 }
 
@@ -111,17 +104,15 @@ const scopes: readonly unknown[] = ["strict", "namespace-wide", "cluster-wide"] 
 
 function asIndex(value: Json): SealedIndex | undefined {
   if (!isObject(value) || value["version"] !== version) return undefined;
-  const { namespace, name, scope, sealing, clusters } = value;
+  const { namespace, name, scope, clusters } = value;
   if (typeof namespace !== "string" || typeof name !== "string") return undefined;
-  if (typeof sealing !== "string") return undefined;
   if (!scopes.includes(scope) || !isObject(clusters)) return undefined;
   const sealedByCluster: Record<string, Sealed> = {};
   for (const [cluster, sealed] of Object.entries(clusters)) {
     if (!isObject(sealed)) return undefined;
-    const { fingerprint, until, sealing: run } = sealed;
+    const { fingerprint, until } = sealed;
     if (typeof fingerprint !== "string" || typeof until !== "string") return undefined;
-    if (typeof run !== "string") return undefined;
-    sealedByCluster[cluster] = { fingerprint, until, sealing: run };
+    sealedByCluster[cluster] = { fingerprint, until };
   }
-  return { namespace, name, scope: scope as Scope, sealing, clusters: sealedByCluster };
+  return { namespace, name, scope: scope as Scope, clusters: sealedByCluster };
 }

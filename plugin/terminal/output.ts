@@ -30,7 +30,7 @@ export async function print<T>(
   else io.out(textOf(lines(harmless(value))));
 }
 
-export const textOf = (lines: readonly string[]): string => `${lines.join("\n")}\n`;
+const textOf = (lines: readonly string[]): string => `${lines.join("\n")}\n`;
 
 /** Escapes every text in the value, because other programs wrote it. */
 function harmless<T>(value: T): T {

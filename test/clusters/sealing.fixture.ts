@@ -34,7 +34,6 @@ export function sealing(on: () => Rig): void {
     Buffer.from(made?.data?.[".dockerconfigjson"] ?? "", "base64").toString() === document;
   const seal = `seal -f pull-secret.json --controller-namespace ${controllerNamespace} -o sealed`;
   const clusters = "--cluster east --cluster west";
-  const check = `seal --check sealed --controller-namespace ${controllerNamespace}`;
   const fingerprints = () => {
     const text = readFileSync(join(on().person.folder, "sealed/index.json"), "utf8");
     const index = JSON.parse(text) as { clusters: Record<string, { fingerprint: string }> };
@@ -62,7 +61,6 @@ export function sealing(on: () => Rig): void {
   test("M8, M9, M11: fetches each cluster's certificate, and seals for each cluster a file that this cluster can open", async () => {
     const { person, east, west } = on();
     await person.ok(`${seal} ${clusters}`);
-    await person.ok(`${check} ${clusters}`);
     assert.equal(new Set(fingerprints()).size, 2);
     for (const [name, cluster] of [
       ["east", east],
@@ -87,22 +85,7 @@ export function sealing(on: () => Rig): void {
     }
   });
 
-  test("reports with --check a cluster that joined later as missing, and an unreachable cluster as unknown", async () => {
-    const { person, west } = on();
-    assert.equal((await person.plugin(`${check} ${clusters}`)).code, 0);
-    const all = await person.plugin(check);
-    assert.equal(all.code, 1);
-    assert.match(all.out, /^ *here +missing/m);
-    assert.match(all.out, /^ *east +current/m);
-    await west.stopApiServer();
-    const away = await person.plugin(`${check} ${clusters}`);
-    await west.startApiServer();
-    assert.equal(away.code, 1);
-    assert.match(away.out, /^ *west +unknown/m);
-    assert.match(away.err, /^west: .*no answer/m);
-  });
-
-  test("after a certificate was renewed, reports the sealed file as old, and seals again only with --renewed", async () => {
+  test("opens a sealed file after its certificate was renewed, and seals again only with --renewed", async () => {
     const { person, east } = on();
     const before = readFileSync(join(person.folder, "sealed/east.yaml"), "utf8");
     await running[0]?.[Symbol.asyncDispose]();
@@ -115,7 +98,6 @@ export function sealing(on: () => Rig): void {
       /^east: has another certificate, \w{64} until .*; the index has \w{64} .*--renewed east/,
     );
     assert.equal(readFileSync(join(person.folder, "sealed/east.yaml"), "utf8"), before);
-    assert.match((await person.plugin(`${check} ${clusters}`)).out, /^ *east +old/m);
     const again = async () => {
       const { uid } = (await secretOf(east))?.metadata ?? {};
       await person.ok("fleet apply -f sealed/east.yaml --clusters east");
@@ -129,7 +111,6 @@ export function sealing(on: () => Rig): void {
     await again();
     await person.ok(`${seal} ${clusters} --renewed east`);
     assert.notEqual(readFileSync(join(person.folder, "sealed/east.yaml"), "utf8"), before);
-    assert.equal((await person.plugin(`${check} ${clusters}`)).code, 0);
     await again();
   });
 

@@ -5,7 +5,8 @@ import type { TableValues } from "#contract/table.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
 import { flags } from "./flags.ts";
 import { podOf, requestsFit } from "./pod.ts";
-import { type DeliveryMode, type Installed, standardModes } from "./policy.ts";
+import type { DeliveryMode } from "#contract/names.ts";
+import { type Installed, standardModes } from "./policy.ts";
 
 export type ControllerConfig = Readonly<{
   installed: Installed;

@@ -3,7 +3,8 @@
  * manifests/chart/crds, within the installer's limits. Pure.
  */
 import type { GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
-import type { DeliveryMode, Limits, NodeCount } from "./policy.ts";
+import type { DeliveryMode } from "#contract/names.ts";
+import type { Limits, NodeCount } from "./policy.ts";
 
 /**
  * The defaults that the API server writes into `spec: {}`. A test compares them with

@@ -15,10 +15,10 @@ import {
   text,
   unit,
 } from "#contract/values.ts";
-import { common } from "#runtime/flags.ts";
+import { common, namespaceLike } from "#runtime/flags.ts";
 import { protectable } from "#pullsecret/merge/protect.ts";
 import { podFlags } from "./pod.ts";
-import { budget, deliveryModes, namespaceName, secretReference } from "./values.ts";
+import { budget, deliveryModes, secretReference } from "./values.ts";
 
 export const flags = {
   original: {
@@ -34,7 +34,7 @@ export const flags = {
     what: "kubeconfig of the served cluster, read as data (the controller's own cluster)",
   },
   namespace: {
-    read: namespaceName,
+    read: namespaceLike("kube-system"),
     standard: namespace,
     what: "namespace of the controller's pod and Lease; it can be changed only with --guest-kubeconfig",
   },

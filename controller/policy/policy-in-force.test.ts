@@ -8,7 +8,8 @@ import type {
 } from "#api/global-pull-secret.ts";
 import { parseConfig } from "./config.ts";
 import { allowedDefaults, defaults, beyondLimits } from "./defaults.ts";
-import type { DeliveryPolicy, DeliveryMode } from "./policy.ts";
+import type { DeliveryMode } from "#contract/names.ts";
+import type { DeliveryPolicy } from "./policy.ts";
 import { inForce, readAccepted, type AcceptedSpec } from "./policy-in-force.ts";
 import { policyOf } from "./spec.ts";
 import { policyWith } from "./policy.fixture.ts";

@@ -4,6 +4,7 @@
  * decides the rest, within limits. Pure.
  */
 import type { GlobalPullSecretSpec, DeliverySpec } from "#api/global-pull-secret.ts";
+import type { DeliveryMode } from "#contract/names.ts";
 import type { MergePolicy } from "#pullsecret/merge/merge.ts";
 import type { Resources } from "./resources.ts";
 import type { Selector } from "./labels.ts";
@@ -114,22 +115,12 @@ export type Limits = Readonly<{
   maxUnavailable: NodeCount;
 }>;
 
-export type DeliveryMode = NonNullable<DeliverySpec["mode"]>;
-
 /**
- * Each mode, and whether a spec is allowed to use it by default. The standard modes change only a
- * node's config.json. With CredentialProvider, every kubelet runs our program, and with Runtime the
- * agents write what containerd reads, so only the installer can allow these modes.
+ * The modes that a spec is allowed to use by default. They change only a node's config.json. With
+ * CredentialProvider, every kubelet runs our program, and with Runtime the agents write what
+ * containerd reads, so only the installer can allow these modes.
  */
-const modes: Readonly<Record<DeliveryMode, "standard" | "by the installer">> = {
-  Restart: "standard",
-  Reread: "standard",
-  CredentialProvider: "by the installer",
-  Runtime: "by the installer",
-};
-
-export const allModes = Object.keys(modes) as readonly DeliveryMode[];
-export const standardModes = allModes.filter((mode) => modes[mode] === "standard");
+export const standardModes: readonly DeliveryMode[] = ["Restart", "Reread"];
 
 type Provider = Required<NonNullable<DeliverySpec["credentialProvider"]>>;
 

@@ -1,6 +1,6 @@
 /** Translates GlobalPullSecret's spec into the policy. Pure. */
 import type { GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
-import { Wrong } from "#contract/values.ts";
+import { secondsOf, Wrong } from "#contract/values.ts";
 import { repositoryOf } from "#pullsecret/registry/image.ts";
 import { protectable } from "#pullsecret/merge/protect.ts";
 import { allowedDefaults, beyondLimits } from "./defaults.ts";
@@ -57,7 +57,9 @@ function translated(
   const rollout = { ...standard.rollout, ...spec.rollout };
   const withdrawal = { ...standard.withdrawal, ...spec.withdrawal };
   const verification = { ...standard.verification, ...spec.verification };
-  const seconds = (field: string, text = "") => read<number>(field, secondsOf(text));
+  // The API server checks the bounds of durations (manifests/chart/crds).
+  const seconds = (field: string, text = "") =>
+    read<number>(field, secondsOf(text) ?? new Wrong("is not a valid duration (example: 10m)"));
   const count = (field: string, value: NodeCount = "", reader: typeof budget) =>
     read<NodeCount>(field, reader(String(value)));
   const registries = spec.protectedRegistries ?? [];
@@ -105,17 +107,4 @@ function imageName(image: string): string | Wrong {
   return repositoryOf(image) === undefined
     ? new Wrong("is not an image name (example: registry.example/team/app:1)")
     : image;
-}
-
-const seconds = { h: 3600, m: 60, s: 1 } as const;
-
-/**
- * Seconds of `5s`, `10m` or `1h30m0s`, as Go writes durations. The API server checks the bounds
- * (manifests/chart/crds), so this function accepts any value.
- */
-function secondsOf(text: string): number | Wrong {
-  const parts = /^(?:(\d{1,5})h)?(?:(\d{1,5})m)?(?:(\d{1,7})s)?$/.exec(text);
-  if (parts === null || text === "") return new Wrong("is not a valid duration (example: 10m)");
-  const [, h = 0, m = 0, s = 0] = parts;
-  return Number(h) * seconds.h + Number(m) * seconds.m + Number(s) * seconds.s;
 }

@@ -1,6 +1,6 @@
 /** Readers of values that only the controller's flags use. */
 import { oneOf, Wrong } from "#contract/values.ts";
-import { allModes, type DeliveryMode } from "./policy.ts";
+import { deliveryModes as allModes, type DeliveryMode } from "#contract/names.ts";
 
 /** Reads one mode, or several separated by commas. */
 export function deliveryModes(value: string): readonly DeliveryMode[] | Wrong {
@@ -36,12 +36,6 @@ export function failures(value: string): number | string | Wrong {
 }
 
 export const dnsName = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
-
-export function namespaceName(value: string): string | Wrong {
-  return /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(value)
-    ? value
-    : new Wrong("is not a valid namespace name (example: kube-system)");
-}
 
 /**
  * Reads the name of a pull secret. The name has no namespace, because pods use pull secrets of

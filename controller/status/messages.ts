@@ -9,7 +9,6 @@ import { finding, listOf } from "#controller/sources/problems.ts";
 import type { Withdrawal } from "#controller/sources/input.ts";
 import type { ContestedObject } from "#kube/contested-client.ts";
 import { keptAfterDeletion, type SourceVerdict } from "../sources/verdict.ts";
-import { longestMessage } from "#contract/help.ts";
 import { catalogue } from "#contract/node-codes.ts";
 import type { View } from "../rollout/facts.ts";
 import type { TroubledNode } from "./nodes.ts";
@@ -227,13 +226,9 @@ export function halted(
 ): Notice {
   const { code, todo } = finding("halted", "", "");
   const verb = by === "failed" ? "failed on" : "is not answered by";
-  const message = (most: number) => {
-    const here = most === 0 || names.length === 0 ? "" : ` (${listOf(names, most, count)})`;
-    return `${code} revision ${revision} ${verb} ${nodes(count)}${here}, so no other is asked; ${todo}`;
-  };
-  // A name can have 253 characters.
-  const fitting = [3, 2, 1].map(message).find((text) => text.length <= longestMessage);
-  return lasting("halted", fitting ?? message(0), String(revision));
+  const here = names.length === 0 ? "" : ` (${listOf(names, 3, count)})`;
+  const message = `${code} revision ${revision} ${verb} ${nodes(count)}${here}, so no other is asked; ${todo}`;
+  return lasting("halted", message, String(revision));
 }
 
 export function unguarded(revision: number): Notice {

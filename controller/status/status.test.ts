@@ -382,11 +382,11 @@ test("reports how many nodes have the revision, and why the others wait", () => 
   assert.equal(messageOf({}), "revision 7 is on every node");
   assert.equal(
     messageOf({ desired: 100, current: 97, waiting }),
-    "revision 7 is on 97 of 100 nodes, 2 unfit, 1 silent",
+    "revision 7 is on 97 of 100 nodes, 2 Unfit, 1 Silent",
   );
   assert.equal(
     messageOf({ desired: 4, current: 1, isReady: false, waiting, phase: "rollout" }),
-    "1 of 4 nodes have revision 7, 2 unfit, 1 silent",
+    "1 of 4 nodes have revision 7, 2 Unfit, 1 Silent",
   );
 });
 

@@ -9,7 +9,7 @@ import type {
   StatusCondition,
 } from "#api/global-pull-secret.ts";
 import type { Progress } from "../rollout/step.ts";
-import { conditionOf, conditionsOf, timeOf, truth } from "#kube/conditions.ts";
+import { conditionsOf, timeOf, truth } from "#kube/conditions.ts";
 import type { View } from "../rollout/facts.ts";
 import { listOf } from "#controller/sources/problems.ts";
 import {
@@ -186,20 +186,10 @@ function nodesLeftOut(
   const awaited = stage.kind === "removal" ? stage.removal.awaited : undefined;
   if (awaited !== undefined)
     return { type, status: "True", reason: "NodesAwaited", message: listOf(awaited.names) };
-  if (troubled === undefined) {
-    const last = conditionOf(before, type);
-    return last === undefined ? none : asBefore(type, last);
-  }
-  if (troubled.length === 0) return none;
+  const names = (troubled ?? before?.failures ?? []).map(({ node }) => node);
+  if (names.length === 0) return none;
   const reason = stage.kind === "nothing" ? "NodesLeftBehind" : "NodesCannotBeServed";
-  return { type, status: "True", reason, message: listOf(troubled.map(({ node }) => node)) };
-}
-
-function asBefore(
-  type: NewCondition["type"],
-  { status, reason, message }: StatusCondition,
-): NewCondition {
-  return { type, status, reason: reason as NewCondition["reason"], message };
+  return { type, status: "True", reason, message: listOf(names) };
 }
 
 const words = ({ reason, message }: Summary) => ({ reason, message });

@@ -3,13 +3,13 @@
  * and Stalled come from one field, so they cannot both be True.
  */
 import type { StatusCondition, RegistryStatus } from "#api/global-pull-secret.ts";
-import type { View, WaitingNode, WaitReason } from "#controller/rollout/facts.ts";
+import type { View, WaitingNode } from "#controller/rollout/facts.ts";
 import type { Progress } from "../rollout/step.ts";
 import type { ReadyReason, ReconcilingReason, StalledReason } from "#api/reasons.ts";
 import { listOf } from "#controller/sources/problems.ts";
 import type { Withdrawal } from "#controller/sources/input.ts";
 import { troubles, type TroubleKind } from "./messages.ts";
-import { isStuck, waitCounts } from "./nodes.ts";
+import { isStuck, waitCounts, waitWords } from "./nodes.ts";
 import type { ManagementState } from "../policy/policy.ts";
 import type { Removal } from "../withdrawal/withdrawal.ts";
 import type { SourceFacts, Versions } from "./sources.ts";
@@ -244,25 +244,9 @@ function inForceOn({ revision }: Progress, view: View): string {
     : [`revision ${revision} is on ${current} of ${desired} nodes`, ...waitTexts(view)].join(", ");
 }
 
-/** `2 at work`, for each reason for which nodes wait. */
+/** `2 AtWork`, for each reason for which nodes wait. */
 const waitTexts = (view: View): readonly string[] =>
-  [...waitCounts(view)].map(([reason, count]) => `${count} ${countedAs[reason]}`);
-
-const countedAs: Readonly<Record<WaitReason, string>> = {
-  podless: "without an agent pod",
-  starting: "starting their agents",
-  unreachable: "unreachable",
-  atWork: "at work",
-  silent: "silent",
-  failed: "failed",
-  refused: "unfit",
-  unguarded: "waiting for the admission policy",
-  paused: "paused",
-  halted: "held by the halt",
-  otherMode: "changing their mode",
-  controlPlane: "waiting for another control-plane node",
-  window: "waiting for a place",
-};
+  [...waitCounts(view)].map(([reason, count]) => `${count} ${waitWords[reason]}`);
 
 const pendingTexts: Readonly<Record<Exclude<View["pending"], "no">, string>> = {
   interval: "newer content waits for spec.rollout.minInterval",

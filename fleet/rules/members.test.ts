@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ClusterStatus, FleetSecret } from "#api/fleet-secret.ts";
-import { membersOf, secondsOf } from "./members.ts";
+import { membersOf } from "./members.ts";
 
 const now = Date.parse("2026-11-23T12:00:00Z");
 const at = (secondsAgo: number) => new Date(now - secondsAgo * 1000).toISOString();
@@ -84,8 +84,4 @@ test("never drops a served cluster to serve a new cluster, whatever their names"
   const object = fleetSecret(clusterNames.map(done));
   const { served, cut } = membersOf({ object, selected: ["a", ...clusterNames], now });
   assert.deepEqual([served, cut], [clusterNames.toSorted(), 1]);
-});
-
-test("reads durations as seconds", () => {
-  assert.deepEqual(["0s", "30s", "5m", "1h"].map(secondsOf), [0, 30, 300, 3600]);
 });

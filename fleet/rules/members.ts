@@ -1,5 +1,6 @@
 /** The selected and the leaving clusters of a FleetSecret. Pure. */
 import type { ClusterStatus, FleetSecret } from "#api/fleet-secret.ts";
+import { secondsOf } from "#contract/values.ts";
 
 export type Members = Readonly<{
   /** Selected clusters that we serve, sorted. */
@@ -45,8 +46,8 @@ export function membersOf({ object, selected, released = [], now }: Asked): Memb
   const staying = [...former].filter((name) => selectedNames.has(name));
   const fresh = [...selectedNames].filter((name) => !former.has(name));
   const added = fresh.toSorted().slice(0, mostClusters - clusters.length);
-  const grace = secondsOf(spec.removal?.grace ?? "5m") * 1000;
-  const deadline = secondsOf(spec.removal?.deadline ?? "1h") * 1000;
+  const grace = millisecondsOf(spec.removal?.grace ?? "5m");
+  const deadline = millisecondsOf(spec.removal?.deadline ?? "1h");
   const deselected = clusters.filter(
     ({ name }) => !selectedNames.has(name) && !released.includes(name),
   );
@@ -70,8 +71,5 @@ export function membersOf({ object, selected, released = [], now }: Asked): Memb
 const leavingSince = ({ state, since }: ClusterStatus, now: number): number =>
   state === "Leaving" ? Date.parse(since) : now;
 
-/** The seconds of a duration such as `5m`. The CRD allows only this format. */
-export function secondsOf(text: string): number {
-  const [, number = "0", unit = "s"] = /^(\d+)([smh])$/.exec(text) ?? [];
-  return Number(number) * ({ s: 1, m: 60, h: 3600 }[unit] ?? 1);
-}
+/** The CRD allows only durations such as `5m`. */
+const millisecondsOf = (duration: string): number => (secondsOf(duration) ?? 0) * 1000;

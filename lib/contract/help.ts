@@ -16,9 +16,6 @@ export function helpIn(text: string): string | undefined {
 /** Maximum length of the message of a condition or an Event, so that a person reads all of it. */
 const longest = 200;
 
-/** The length that remains for a message with a code. */
-export const longestMessage = longest - ` [${helpOf("GPS000")}]`.length;
-
 /**
  * The text, cut to 200 characters, with the command for its first code at the end. A cut never
  * removes the command. The log has the whole text.

@@ -87,7 +87,7 @@ export const servedKeys = {
 export const formerKey = "former";
 
 /** How a credential on a node's disk comes into use; compared in docs/use/delivery.md. */
-const deliveryModes = ["Restart", "Reread", "CredentialProvider", "Runtime"] as const;
+export const deliveryModes = ["Restart", "Reread", "CredentialProvider", "Runtime"] as const;
 export type DeliveryMode = (typeof deliveryModes)[number];
 
 /** The pods that the credential provider serves: all, or those of annotated ServiceAccounts. */

@@ -10,8 +10,6 @@ test("limits a duration to the longest timer of Node.js: a longer timer fires at
 for (const [text, seconds] of Object.entries({
   "90s": 90,
   "1h30m": 5400,
-  "1.5h": 5400,
-  "1.1h": 3960,
   "1h0m5s": 3605,
   "05m": 300,
 }))
@@ -21,6 +19,7 @@ for (const text of [
   "",
   "0",
   "0s",
+  "1.5h",
   "0h0m",
   "3",
   "-1s",

@@ -87,24 +87,19 @@ export const file = path("file");
 /** The longest timer that Node.js supports, in seconds. A longer timer fires at once. */
 const longestTimer = Math.floor((2 ** 31 - 1) / 1000);
 
-const goDuration =
-  /^(?:(?<h>\d{1,9}(?:\.\d{1,3})?)h)?(?:(?<m>\d{1,9}(?:\.\d{1,3})?)m)?(?:(?<s>\d{1,9})s)?$/;
-
-/**
- * Seconds of a duration as Go prints it: 1h30m. A fraction such as 1.5h must be a whole number of
- * seconds. Durations above 24 days, the longest timer of Node.js, count as 24 days.
- */
-export function duration(value: string): number | Wrong {
-  const { h = 0, m = 0, s = 0 } = goDuration.exec(value)?.groups ?? {};
-  // Computed in milliseconds first, because in JavaScript 1.1 * 3600 is not exactly 3960.
-  const seconds = Math.round(Number(h) * 3_600_000 + Number(m) * 60_000) / 1000 + Number(s);
-  if (Number.isInteger(seconds) && seconds > 0) return Math.min(seconds, longestTimer);
-  return new Wrong("is not a duration of at least 1s; give a value such as 90s, 10m or 1h30m");
+/** Whole seconds of a duration as Go prints it: 1h30m. Undefined for any other text. */
+export function secondsOf(duration: string): number | undefined {
+  const parts = /^(?:(\d{1,9})h)?(?:(\d{1,9})m)?(?:(\d{1,9})s)?$/.exec(duration);
+  if (parts === null || duration === "") return undefined;
+  const [, h = 0, m = 0, s = 0] = parts;
+  return Number(h) * 3600 + Number(m) * 60 + Number(s);
 }
 
-/** Seconds; `0s` means no pause. */
-function pause(value: string): number | Wrong {
-  return value === "0s" ? 0 : duration(value);
+/** At least a second. Durations above 24 days, the longest timer of Node.js, count as 24 days. */
+export function duration(value: string): number | Wrong {
+  const seconds = secondsOf(value) ?? 0;
+  if (seconds > 0) return Math.min(seconds, longestTimer);
+  return new Wrong("is not a duration of at least 1s; give a value such as 90s, 10m or 1h30m");
 }
 
 /** `auto`, or an IP address. */
@@ -128,9 +123,8 @@ export function appArmorProfile(value: string): string | Wrong {
 /** Reads a duration of at least `least` and at most `most` seconds. */
 export function within(least: number, most: number) {
   return (value: string): number | Wrong => {
-    const seconds = pause(value);
-    const fits = typeof seconds === "number" && seconds >= least && seconds <= most;
-    return fits
+    const seconds = secondsOf(value);
+    return seconds !== undefined && seconds >= least && seconds <= most
       ? seconds
       : new Wrong(
           `is not a duration from ${least}s to ${most}s; give a value such as ${Math.max(5, least)}s`,

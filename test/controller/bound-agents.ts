@@ -12,7 +12,8 @@ import type {
 import type { Agent } from "#controller/objects/agent.ts";
 import { agent as usual } from "#controller/objects/agent.fixture.ts";
 import { daemonSet, restartedAt } from "#controller/objects/daemonset.ts";
-import { allModes, deliveryOf } from "#controller/policy/policy.ts";
+import { deliveryModes } from "#contract/names.ts";
+import { deliveryOf } from "#controller/policy/policy.ts";
 import { parseConfig } from "#controller/policy/config.ts";
 import { flags } from "#controller/policy/flags.ts";
 import { inForce } from "#controller/policy/policy-in-force.ts";
@@ -255,7 +256,7 @@ export const denied: Readonly<Record<string, Change>> = {
 
 export const admitted: Readonly<Record<string, () => V1DaemonSet>> = {
   ...Object.fromEntries(
-    allModes.map((mode) => [
+    deliveryModes.map((mode) => [
       `mode ${mode}`,
       () => declared({ delivery: deliveryOf({ mode }, mode) }),
     ]),

@@ -6,8 +6,7 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import type { DeliveryMode } from "#contract/names.ts";
-import { allModes } from "#controller/policy/policy.ts";
+import { deliveryModes, type DeliveryMode } from "#contract/names.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import type { Node } from "../cluster/node.ts";
 import { kubeletFails } from "../e2e/failing.fixture.ts";
@@ -26,7 +25,7 @@ before(async () => {
   cluster = await startCluster({ nodes: 0 });
   node = await cluster.addNode({ before: prepareByPage });
   await product.installProduct(cluster, {
-    args: [`--delivery-modes=${allModes.join()}`, "--containerd-directory=/etc/containerd"],
+    args: [`--delivery-modes=${deliveryModes.join()}`, "--containerd-directory=/etc/containerd"],
   });
 });
 after(() => cluster?.down());
@@ -51,7 +50,7 @@ async function rotate(mode: DeliveryMode): Promise<void> {
 
 kubeletFails(() => cluster);
 
-for (const mode of allModes)
+for (const mode of deliveryModes)
   test(`in mode ${mode}, the node ${mode === "Reread" ? "gets" : "pulls with"} a credential and the next one, and nothing is left of a removed one`, async () => {
     await product.steerProduct(cluster, { delivery: { mode } });
     await pull(...pullRefused);

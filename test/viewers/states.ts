@@ -41,8 +41,8 @@ const inForce = ["True False False", "InForce", "revision 8 is on every node"] a
 
 const rows: readonly Row[] = [
   ["starting", "Unknown True False", "Starting", "nothing has been checked yet"],
-  ["first", "False True False", "OneNodeFirst", "0 of 100 nodes have revision 8, 1 at work"],
-  ["wave", "False True False", "RollingOut", "40 of 100 nodes have revision 8, 9 at work"],
+  ["first", "False True False", "OneNodeFirst", "0 of 100 nodes have revision 8, 1 AtWork"],
+  ["wave", "False True False", "RollingOut", "40 of 100 nodes have revision 8, 9 AtWork"],
   ["ready", ...inForce],
   ["left-out", ...inForce, { conditions: [condition("NodesLeftOut", "True")] }],
   ["extra-refused", ...inForce, { conditions: [condition("SourcesAccepted", "False")] }],

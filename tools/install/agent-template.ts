@@ -3,7 +3,7 @@ import type { V1Container, V1PodSpec } from "@kubernetes/client-node";
 import * as names from "#contract/names.ts";
 import type { Agent } from "#controller/objects/agent.ts";
 import { daemonSet } from "#controller/objects/daemonset.ts";
-import { allModes, deliveryOf } from "#controller/policy/policy.ts";
+import { deliveryOf } from "#controller/policy/policy.ts";
 import { parseConfig } from "#controller/policy/config.ts";
 import { policyOf } from "#controller/policy/spec.ts";
 
@@ -120,7 +120,7 @@ function variants(): V1PodSpec[] {
   const choices: readonly Partial<Agent>[] = [{ seLinuxType }, { seLinuxType: "" }].flatMap(
     (choice) => [choice, { ...choice, containerdDirectory }],
   );
-  return allModes.flatMap((mode) =>
+  return names.deliveryModes.flatMap((mode) =>
     choices.flatMap((choice) => {
       const delivery = deliveryOf({ mode }, mode);
       const { spec } = daemonSet({ ...agent, ...installed, ...choice, delivery }, 1);

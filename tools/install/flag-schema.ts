@@ -6,7 +6,7 @@ import { label, annotation, selector } from "#controller/policy/labels.ts";
 import { priorityClass } from "#controller/policy/pod.ts";
 import { limits, resources } from "#controller/policy/resources.ts";
 import { budget, deliveryModes, pullSecretName } from "#controller/policy/values.ts";
-import { allModes } from "#controller/policy/policy.ts";
+import { deliveryModes as allModes } from "#contract/names.ts";
 import {
   appArmorProfile,
   boundsOf,

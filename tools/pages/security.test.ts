@@ -4,7 +4,8 @@ import { existsSync, globSync, readFileSync } from "node:fs";
 import test from "node:test";
 import type { V1Container, V1VolumeMount } from "@kubernetes/client-node";
 import { daemonSet, role } from "#controller/objects/daemonset.ts";
-import { allModes, deliveryOf, type DeliveryPolicy } from "#controller/policy/policy.ts";
+import { deliveryModes } from "#contract/names.ts";
+import { deliveryOf, type DeliveryPolicy } from "#controller/policy/policy.ts";
 import { policyWith } from "#controller/policy/policy.fixture.ts";
 
 const page = readFileSync("SECURITY.md", "utf8");
@@ -61,7 +62,7 @@ const podOf = (delivery: DeliveryPolicy) => {
   const run = { image: "x", imagePullSecrets: [], probationSeconds: 5 };
   return daemonSet({ ...policyWith().agent, ...run, delivery }, 1).spec?.template.spec;
 };
-const modes = allModes.map((mode) => deliveryOf({ mode }, mode));
+const modes = deliveryModes.map((mode) => deliveryOf({ mode }, mode));
 
 /** The paths that Node.js allows the container to read or write. */
 function allowed(container: V1Container | undefined, what: "read" | "write"): string[] {

@@ -758,34 +758,6 @@ test("F54: accepts a value that protects at least one registry", () => {
     assert.equal(protectable(name), name);
 });
 
-function fits(padding: number): Merged {
-  const original = source({ "a.io": `u:${"p".repeat(600_000)}` }, "original", {
-    x: "x".repeat(padding),
-  });
-  return merge(
-    [
-      { id: "additional", accepted: source({ "b.io": "u:p" }, "additional") },
-      { id: "original", accepted: original },
-    ],
-    { conflicts: "additional", protect: [] },
-  );
-}
-
-test("H10: computes the exact size of the Secret in bytes, with sources and revision", () => {
-  const limit = 1024 * 1024;
-  const small = fits(0);
-  assert.ok(small.ok);
-  // 20: a revision has at most 20 digits.
-  const used = Buffer.byteLength(canonical(small)) + JSON.stringify(sourcesOf(small)).length + 20;
-  const [full, over] = [fits(limit - used - 3), fits(limit - used + 1)];
-  assert.ok(full.ok);
-  assert.ok(
-    Buffer.byteLength(canonical(full)) + JSON.stringify(sourcesOf(full)).length + 20 <= limit,
-  );
-  assert.ok(!over.ok);
-  assert.match(lines(over).join(), /^merged: document: the merged document is longer than/);
-});
-
 test("writes canonical output: sorted at every level, one padded auth per registry, the original's other keys", () => {
   const rest = {
     zeta: { b: [2, { d: 1, c: null }], a: "ä" },

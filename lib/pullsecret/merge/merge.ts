@@ -1,6 +1,4 @@
 /** Sources in order of priority → one list of entries, each with its source. */
-import { Buffer } from "node:buffer";
-import { documentLimits, type JsonObject } from "../json/json.ts";
 import { formatPath, quote } from "../problems/keypath.ts";
 import {
   agree,
@@ -12,6 +10,7 @@ import {
   type Offers,
 } from "./offer.ts";
 import { maxEntries, type Entry } from "../document/parse.ts";
+import type { JsonObject } from "../json/json.ts";
 import { catalogue, problem, type Problem } from "../problems/problems.ts";
 import { findProtected, findUnprotected } from "./protect.ts";
 import { findShadows } from "./shadow.ts";
@@ -101,8 +100,6 @@ export function merge(
   warnings.push(...findShadows(sources, entries, isHubLost));
   const applicable = warnings.filter((warning) => holds(warning, offers, entries));
   if (entries.length > maxEntries) problems.push(problem("tooMany", "merged", "auths"));
-  if (secretSize(entries, rest) > documentLimits.bytes)
-    problems.push(problem("mergedTooBig", "merged", "document"));
   return problems.length > 0
     ? { ok: false, problems }
     : { ok: true, entries, rest, warnings: applicable };
@@ -280,18 +277,4 @@ function foreignTo(offers: Offers): Readonly<{ id: string; registry: string }>[]
   return offers
     .filter((offer) => original === undefined || !agree(offer, original))
     .map(({ id, tried: [{ registry }] }) => ({ id, registry }));
-}
-
-/**
- * Bytes that the API server counts: the canonical document, the sources and the revision share one
- * Secret.
- */
-function secretSize(entries: readonly MergedEntry[], rest: JsonObject): number {
-  let size = Buffer.byteLength(JSON.stringify({ auths: {}, ...rest })) + 2 + 20;
-  for (const { registry, credential, from } of entries) {
-    const key = Buffer.byteLength(JSON.stringify(registry));
-    size += key + ":,".length + Buffer.byteLength(JSON.stringify(credential.entry()));
-    size += key + ':"",'.length + from.length;
-  }
-  return size;
 }

@@ -99,7 +99,6 @@ export const catalogue = {
     "not a registry that can be protected",
     "give a registry as in image names, such as quay.io",
   ],
-  mergedTooBig: ["GPS129", "the merged document is longer than 1 MiB", "remove entries"],
   secretManifest: [
     "GPS130",
     "a Secret manifest, not a pull secret",

@@ -22,7 +22,6 @@ const refusal =
 /** Code → what the program does without a person. */
 export const byItself: Readonly<Record<string, string>> = {
   GPS128: "The program rejects the flag or the policy. The previous policy stays in force.",
-  GPS129: "Nothing is published. The content in force stays.",
   GPS174:
     "The check accepts the file. If you apply it, the controller treats the Secret like a deleted one.",
   GPS176: "The plugin makes the change. The controller compares it with the original later.",

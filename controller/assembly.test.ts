@@ -7,8 +7,8 @@ test("measures durations across runs with a clock that never jumps", () => {
   let seconds = 100;
   let wall = Date.parse("2026-01-01T12:00:00Z");
   const open = { seconds: () => seconds, now: () => new Date(wall) };
-  const reconcilers = assembleReconciler(open as never, {} as never);
-  const run = () => reconcilers({ policy: policyWith({}) } as never);
+  const reconcilers = assembleReconciler(open as never);
+  const run = () => reconcilers({ policy: policyWith({}) } as never, {} as never);
   const first = run();
   assert.equal(first.unchangedSeconds("x"), 0);
   wall -= 3_600_000;
@@ -19,8 +19,8 @@ test("measures durations across runs with a clock that never jumps", () => {
 
 test("keeps the failures of writes, and the end of a rollout, from run to run", () => {
   const open = { seconds: () => 0, now: () => new Date() };
-  const reconcilers = assembleReconciler(open as never, {} as never);
-  const run = () => reconcilers({ policy: policyWith({}) } as never);
+  const reconcilers = assembleReconciler(open as never);
+  const run = () => reconcilers({ policy: policyWith({}) } as never, {} as never);
   run().ended.revision = 7;
   assert.equal(run().ended.revision, 7);
   assert.equal(run().repairs, run().repairs);

@@ -39,26 +39,20 @@ type Open = Readonly<{
   now: () => Date;
 }>;
 
-/**
- * Returns a function that makes the reconciler of each run. The parameter `run` is the agents'
- * image.
- */
-export function assembleReconciler(
-  {
-    log,
-    metrics,
-    live,
-    cluster,
-    original,
-    extras,
-    verifier,
-    contests,
-    followed,
-    seconds,
-    now,
-  }: Open,
-  run: AgentImage,
-): (policyReading: PolicyReading) => Reconciler {
+/** Returns a function that makes the reconciler of each run. */
+export function assembleReconciler({
+  log,
+  metrics,
+  live,
+  cluster,
+  original,
+  extras,
+  verifier,
+  contests,
+  followed,
+  seconds,
+  now,
+}: Open): (policyReading: PolicyReading, image: AgentImage) => Reconciler {
   const admitted = new Admitted(now);
   const { announce } = announcer<Notice>({
     cluster: live,
@@ -103,7 +97,7 @@ export function assembleReconciler(
       log: (fields, message) => log.info(fields, message),
     }),
   };
-  return (policyReading) => {
+  return (policyReading, image) => {
     const { policy, retry } = policyReading;
     const { agent, rollout } = policy;
     return {
@@ -111,7 +105,7 @@ export function assembleReconciler(
       policyReading,
       policy,
       retry,
-      agent: { ...agent, probationSeconds: rollout.probationSeconds, ...run },
+      agent: { ...agent, probationSeconds: rollout.probationSeconds, ...image },
     };
   };
 }

@@ -9,7 +9,7 @@ import {
 import { ApiError } from "#kube/client/api-error.ts";
 import type { ControllerConfig } from "./policy/config.ts";
 import { fenced } from "#runtime/fenced-client.ts";
-import { imageOf, retryUntilAnswered } from "./image.ts";
+import { imageOf } from "./image.ts";
 import { type AgentImage, nodesOf } from "./objects/agent.ts";
 import { contested } from "#kube/contested-client.ts";
 import { connect } from "#kube/client/client.ts";
@@ -80,14 +80,15 @@ export function openController(config: ControllerConfig, around: Around): Served
   const policy = policyReader({ cluster, installed: config.installed, log, seconds });
 
   let succeeded = false;
-  let image: AgentImage | undefined;
   let reconcilerOf: ReturnType<typeof assembleReconciler> | undefined;
+  let image: AgentImage | undefined;
   const loop = createLoop({
     async run() {
       if (reconcilerOf === undefined) return undefined;
       const stopTimer = metrics.seconds.startTimer();
+      image ??= await imageOf(config, home);
       const reading = await policy.read();
-      const again = await reconcile(reconcilerOf(reading)).finally(stopTimer);
+      const again = await reconcile(reconcilerOf(reading, image)).finally(stopTimer);
       metrics.reconciles.inc({ result: "ok" });
       metrics.lastSuccess.setToCurrentTime();
       succeeded = true;
@@ -106,20 +107,15 @@ export function openController(config: ControllerConfig, around: Around): Served
     },
   });
 
+  log.info({ cluster: served.identity }, "this cluster is watched");
+  for (const followed of [...here, ...(original === undefined ? [] : [original.followed])])
+    void watchOver(followed, loop.hint, stop, log);
+  void watchPolicy(policyHere, loop.hint, stop, log);
+
   return {
     silence: loop.silence,
     succeeded: () => succeeded,
-    async prepare(signal) {
-      image = await retryUntilAnswered(() => imageOf(config, home), {
-        failed: warnOf(log, "the API server cannot be used; it will be retried"),
-      });
-      log.info({ cluster: served.identity, ...image }, "this cluster is watched");
-      for (const followed of [...here, ...(original === undefined ? [] : [original.followed])])
-        void watchOver(followed, loop.hint, signal, log);
-      void watchPolicy(policyHere, loop.hint, signal, log);
-    },
     async until(signal) {
-      if (image === undefined) return;
       const extras = followExtras({
         live,
         hint: loop.hint,
@@ -132,7 +128,7 @@ export function openController(config: ControllerConfig, around: Around): Served
         signal,
       });
       const verifier = openVerifier({ hint: loop.hint, now, seconds });
-      reconcilerOf = assembleReconciler({ ...open, extras, verifier }, image);
+      reconcilerOf = assembleReconciler({ ...open, extras, verifier });
       // A standby needs none of these. Listing 5,000 pods takes 50 MB.
       const following = { cluster: live, hint: loop.hint, signal };
       const failed = (what: string) =>

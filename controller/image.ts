@@ -1,16 +1,9 @@
 /** The agents' image and its pull secrets. */
 import type { V1Pod } from "@kubernetes/client-node";
-import { setTimeout as sleep } from "node:timers/promises";
-import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { podsIn } from "#kube/client/paths.ts";
-import { backoff } from "#kube/client/retry.ts";
-import { reminder } from "#runtime/reminder.ts";
 import type { AgentImage } from "./objects/agent.ts";
 import type { ControllerConfig } from "./policy/config.ts";
-
-/** Seconds to wait for an answer. The caller logs a timeout, and asks again. */
-const answer = { seconds: 5 };
 
 /**
  * With `--agent-image`, the image and its pull secrets come from flags. The controller then does
@@ -27,7 +20,7 @@ export async function imageOf(config: ControllerConfig, cluster: Cluster): Promi
   if (name === undefined)
     throw new Error("--agent-image: missing; set it, or set POD_NAME to the controller's own pod");
   const path = `${podsIn(config.namespace)}/${name}`;
-  const pod = await cluster.get<V1Pod>(path, answer);
+  const pod = await cluster.get<V1Pod>(path);
   const isInherited = named.length === 0 && config.guestKubeconfig === undefined;
   const own = (pod?.spec?.imagePullSecrets ?? []).flatMap((secret) => secret.name ?? []);
   return { image: imageIn(pod, path), imagePullSecrets: isInherited ? own : named };
@@ -38,31 +31,4 @@ function imageIn(pod: V1Pod | undefined, path: string): string {
   if (image === undefined)
     throw new Error(`${path} has no container "controller"; set --agent-image`);
   return image;
-}
-
-type RetryOptions = Readonly<{
-  /** Called at the first failure, and then once a minute, with the reason. */
-  failed: (error: ApiError) => void;
-  due?: ReturnType<typeof reminder>;
-  pause?: (milliseconds: number) => Promise<unknown>;
-}>;
-
-/**
- * Repeats a request while the API server is unreachable during the start. If the process exited
- * instead, it would restart with growing delays (CrashLoopBackOff).
- */
-export async function retryUntilAnswered<T>(
-  ask: () => Promise<T>,
-  { failed, due = reminder(), pause = sleep }: RetryOptions,
-): Promise<T> {
-  for (let failures = 1; ; failures++) {
-    try {
-      return await ask();
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
-      if (error.status > 0 && error.status < 500 && error.status !== 429) throw error;
-      if (due(error.message)) failed(error);
-      await pause(backoff(failures));
-    }
-  }
 }

@@ -45,11 +45,6 @@ type Observer = Readonly<{
 
 /** The work of a program. */
 export type ServedProgram = Readonly<{
-  /**
-   * What a process does before it takes part in the election. Rejects if the program cannot run.
-   * What it starts continues until `signal` aborts.
-   */
-  prepare?: (signal: AbortSignal) => Promise<void>;
   /** Serves until `signal` aborts. Never rejects. */
   until: (signal: AbortSignal) => Promise<void>;
   /** Seconds since the last run of the program's loop ended; 0 before the loop begins. */
@@ -143,7 +138,7 @@ export async function serveProgram<Config extends Framed>(
     leave: () => stop.abort(),
     observe: (next) => (observer = next),
   });
-  const { prepare, succeeded = () => true } = served;
+  const { succeeded = () => true } = served;
   const health: Health = {
     sick: () => (served.silence() > hangsSeconds ? `no run for ${hangsSeconds} s` : undefined),
     ready: () => ({
@@ -153,8 +148,6 @@ export async function serveProgram<Config extends Framed>(
   };
   const server = await serve(config.listen, health, meters.registry);
   try {
-    const first = await Promise.race([prepare?.(signal), stopped.then(() => "stopped")]);
-    if (first === "stopped") return;
     log.info({ cluster: live.identity, listen: server.address() }, "started");
     const ended = new AbortController();
     const campaign = leader.until(ended.signal);

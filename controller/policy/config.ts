@@ -1,11 +1,10 @@
 /** The controller's configuration: the values of its flags, grouped by the parts that use them. */
-import { namespace } from "#contract/names.ts";
+import { namespace, type DeliveryMode } from "#contract/names.ts";
 import { readFlags, type ParsedFlags, type Rule } from "#contract/flags.ts";
 import type { TableValues } from "#contract/table.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
 import { flags } from "./flags.ts";
 import { podOf, requestsFit } from "./pod.ts";
-import type { DeliveryMode } from "#contract/names.ts";
 import { type Installed, standardModes } from "./policy.ts";
 
 export type ControllerConfig = Readonly<{

@@ -90,8 +90,9 @@ export type ReadOptions = Timeouts & Readonly<{ as?: "metadata" | "text" }>;
 /**
  * `metadata`: the objects without spec, status and data. `skipped`: called with the name of an
  * object that is larger than a page, and the reason; the list continues without the object. Without
- * `skipped`, such an object ends the list. `mostValues`: how many values of JSON a page has at most,
- * if others write the objects. A page with more values is requested again with half as many objects.
+ * `skipped`, such an object ends the list. `mostValues`: how many values of JSON a page has at
+ * most, if others write the objects. A page with more values is requested again with half as many
+ * objects.
  */
 export type PageOptions = Pick<Timeouts, "signal"> &
   Readonly<{

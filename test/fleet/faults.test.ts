@@ -92,7 +92,7 @@ test("while a cluster answers 500 for its GlobalPullSecret, quotes only status a
   );
   assert.ok(!(JSON.stringify(await fleet.objectIn(home)) + controller.output()).includes(planted));
   fake.become("ill", "well");
-  await untilState(home, "ill", "Done");
+  await untilState(home, "ill", "Waiting", "GPS454");
   real = await fleet.guestOf(real.cluster);
   await real.cluster.kubectl("delete", "secret", name, "-n", "kube-system");
 });

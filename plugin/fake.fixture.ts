@@ -12,7 +12,7 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { authority } from "#kube/kubeconfig/kubeconfig.fixture.ts";
 import { collections, globalPullSecretPath } from "#kube/client/paths.ts";
 import { runCommandLine } from "./command-line.ts";
-import { Misuse, type Io, type Terminal, errTo } from "./terminal/io.ts";
+import { Misuse, type Io, errTo } from "./terminal/io.ts";
 
 type Write = Readonly<{ verb: string; path: string; body?: unknown; options?: unknown }>;
 
@@ -134,7 +134,7 @@ export const denial = new ApiError({
 type Setting = Readonly<{
   cluster?: FakeCluster;
   input?: string | Uint8Array;
-  terminal?: Terminal;
+  colour?: boolean;
   /** Called with every line as it is printed. */
   received?: (line: string) => void;
   signal?: AbortSignal;
@@ -147,7 +147,14 @@ export type Ran = Readonly<{ code: number; out: string; err: string }>;
 
 /** Runs a command. The first item of `argv` is its name, such as `fleet join`. */
 export async function call(argv: readonly string[], setting: Setting = {}): Promise<Ran> {
-  const { cluster = new FakeCluster(), input = "", terminal, received, signal, confirm } = setting;
+  const {
+    cluster = new FakeCluster(),
+    input = "",
+    colour = false,
+    received,
+    signal,
+    confirm,
+  } = setting;
   let [out, err] = ["", ""];
   const io: Io = {
     read: (path, limit) =>
@@ -164,7 +171,7 @@ export async function call(argv: readonly string[], setting: Setting = {}): Prom
     piped: false,
     confirm,
     askPassword: undefined,
-    terminal,
+    colour,
     reach: () => Promise.resolve(cluster),
     place: () => Promise.resolve(place),
     contexts: () => Promise.resolve(["fake"]),

@@ -11,7 +11,7 @@ import {
   unexpectedLine,
   errTo,
 } from "./terminal/io.ts";
-import { terminalOf } from "./terminal/paint.ts";
+import { hasColour } from "./terminal/paint.ts";
 
 /** Loads the code that connects to a cluster. Commands on files do not need this code. */
 const cluster = (): Promise<typeof import("./cluster/reach.ts")> => import("./cluster/reach.ts");
@@ -41,7 +41,7 @@ const io: Io = {
   },
   confirm: process.stdin.isTTY ? confirm : undefined,
   askPassword: process.stdin.isTTY ? (question) => askPassword(question) : undefined,
-  terminal: terminalOf(process.stdout, process.env),
+  colour: hasColour(process.stdout, process.env),
   reach: async (how) => (await cluster()).reach(how),
   place: async (how) => (await cluster()).place(how),
   contexts: async (kubeconfig) => (await cluster()).contextsOf(kubeconfig),

@@ -172,7 +172,7 @@ test("troubleshooting has the pauses before a node that refused is asked again",
 test("troubleshooting shows where status prints the code of a refusal during a pause", () => {
   const conditions = conditionsOf("person", "SourceRejected", "GPS107");
   const reported = object({ spec: { managementState: "Paused" }, status: { conditions } });
-  const screen = { paint: paintFor(undefined), columns: 80, now: 0 };
+  const screen = { paint: paintFor(false), now: 0 };
   const [line = ""] = statusLines(reported, screen);
   assert.ok(symptoms.includes(`\`${line}\``), line);
 });

@@ -182,9 +182,9 @@ async function ofCluster(how: Reach, source: string | undefined, io: ClusterIo):
 
 const inks = { Accepted: "good", Denied: "bad", Unknown: "doubt" } as const;
 
-function lines({ registries, images = [] }: Answer, { terminal }: ScreenIo): string[] {
+function lines({ registries, images = [] }: Answer, { colour }: ScreenIo): string[] {
   const count = registries.length;
-  const paint = paintFor(terminal);
+  const paint = paintFor(colour);
   const named = images.map(({ image: name, ...said }) => ({ ...said, registry: name }));
   const asked = [...registries, ...named].flatMap(({ registry, answer, why = "" }) =>
     answer === undefined ? [] : [{ answer, row: [registry, answer, why] }],

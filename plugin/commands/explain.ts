@@ -87,7 +87,7 @@ export const explain = command(
       ),
     );
     const now = Date.now();
-    const paint = paintFor(io.terminal);
+    const paint = paintFor(io.colour);
     const lines = (all: readonly PodAnswer[]) =>
       all.flatMap((answer) => podLines(answer, paint, (at) => age(at, now)));
     await print(output, facts.map(explainPod), lines, io);
@@ -102,7 +102,7 @@ async function explainImage(
   how: Reach,
   io: Io,
 ): Promise<ExitCode> {
-  const paint = paintFor(io.terminal);
+  const paint = paintFor(io.colour);
   if (file === undefined) {
     const object = await readObject(await io.reach(how));
     const explained = explainObject(object, image);

@@ -91,7 +91,7 @@ const signs = { added: "+", changed: "~", removed: "-" } as const;
 /** Maximum number of registries to list in a row. People do not read a line of a thousand. */
 const mostListed = 6;
 
-function linesOf(rows: readonly Row[], { terminal }: ScreenIo): readonly string[] {
+function linesOf(rows: readonly Row[], { colour }: ScreenIo): readonly string[] {
   const cells = rows.map(({ state, time, registries, difference }) => {
     const all = (["added", "changed", "removed"] as const).flatMap((what) =>
       (difference?.[what] ?? []).map((registry) => `${signs[what]}${registry}`),
@@ -103,5 +103,5 @@ function linesOf(rows: readonly Row[], { terminal }: ScreenIo): readonly string[
       isGood: state === "served" || state === "newest",
     };
   });
-  return table(["STATE", "TIME", "REGISTRIES", "DIFFERENCE"], cells, paintFor(terminal));
+  return table(["STATE", "TIME", "REGISTRIES", "DIFFERENCE"], cells, paintFor(colour));
 }

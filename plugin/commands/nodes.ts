@@ -101,7 +101,7 @@ function summary(
   const more = desired - all.length;
   const waiting = counts === undefined ? "" : waitingText(counts);
   return [
-    ...(shown.length === 0 && all.length > 0 ? [] : lines(shown, paintFor(io.terminal))),
+    ...(shown.length === 0 && all.length > 0 ? [] : lines(shown, paintFor(io.colour))),
     ...(all.length === 0
       ? []
       : [`${updated} of ${desired} nodes have revision ${newest}${waiting && `; ${waiting}`}`]),

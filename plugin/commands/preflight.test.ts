@@ -88,8 +88,7 @@ test("prints what an installation would do on each kind of node, and what to kno
     node({ version: "v1.33.1+k0s" }, "k2"),
     fargate,
   );
-  const terminal = { columns: 80, colour: true };
-  const { code, out } = await call(["preflight"], { cluster: fake, terminal });
+  const { code, out } = await call(["preflight"], { cluster: fake, colour: true });
   assert.equal(code, 0);
   for (const { options } of fake.writes) assert.partialDeepStrictEqual(options, { dryRun: true });
   const ink = (colour: number, text: string) => `\u001b[${colour}m${text}\u001b[0m`;

@@ -54,13 +54,12 @@ export const preflight = command(
     const isServed = nodes.groups.some(({ modes }) => modes.length > 0);
     const isRefused = result.dryRun.some((trial) => trial.result === "refused");
     if (output !== "values") {
-      await print(output, result, (report) => preflightLines(report, paintFor(io.terminal)), io);
+      await print(output, result, (report) => preflightLines(report, paintFor(io.colour)), io);
       return isServed && !isRefused ? 0 : 1;
     }
     if (conflict === undefined) io.out(await io.yaml(values));
     else io.err(conflict);
-    for (const line of isRefused ? dryRunLines(result.dryRun, paintFor(undefined)) : [])
-      io.err(line);
+    for (const line of isRefused ? dryRunLines(result.dryRun, paintFor(false)) : []) io.err(line);
     return isServed && !isRefused && conflict === undefined ? 0 : 1;
   },
 );

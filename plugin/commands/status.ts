@@ -7,9 +7,6 @@ import { command } from "../terminal/command.ts";
 import { outputFlag, print } from "../terminal/output.ts";
 import { paintFor } from "../terminal/paint.ts";
 
-/** The number of columns to use if the output is not a terminal. */
-const columns = 80;
-
 export const status = command(
   {
     group: "see",
@@ -20,11 +17,7 @@ export const status = command(
   },
   async ({ output, ...how }, io) => {
     const object = await readObject(await io.reach(how));
-    const screen = {
-      paint: paintFor(io.terminal),
-      columns: io.terminal?.columns ?? columns,
-      now: Date.now(),
-    };
+    const screen = { paint: paintFor(io.colour), now: Date.now() };
     const lines = (shown: typeof object) => statusLines(shown, screen);
     await print(output, withoutFields(object), lines, io);
     return 0;

@@ -4,14 +4,14 @@
  */
 import type { GlobalPullSecret, NodesStatus } from "#api/global-pull-secret.ts";
 import { age, span, columns } from "../terminal/output.ts";
-import { bar, type Paint } from "../terminal/paint.ts";
+import type { Paint } from "../terminal/paint.ts";
 import { conditionOf } from "#kube/conditions.ts";
 import { catalogue as ofAgents } from "#contract/agent-codes.ts";
 import { catalogue as ofNodes } from "#contract/node-codes.ts";
 import type { ConditionType } from "#api/reasons.ts";
 
 /** `now`: the time from which ages are computed. */
-type Screen = Readonly<{ paint: Paint; columns: number; now: number }>;
+type Screen = Readonly<{ paint: Paint; now: number }>;
 
 export function statusLines(object: GlobalPullSecret, screen: Screen): string[] {
   return [
@@ -71,43 +71,23 @@ function revisionLines({ status }: GlobalPullSecret, { paint, now }: Screen): st
   return [`Revision  ${parts.join(", ")}`, ...halted];
 }
 
-/** Maximum number of columns of the bar. A longer bar would not show more. */
-const widestBar = 60;
-
-function nodeLines(object: GlobalPullSecret, screen: Screen): string[] {
+function nodeLines(object: GlobalPullSecret, { paint }: Screen): string[] {
   const nodes = object.status?.nodes;
   if (nodes === undefined) return [];
-  const { summary, desired, updated, unfit, unreachable, failed, silent = 0 } = nodes;
-  const parts = [
-    ["#", updated],
-    ["u", unfit],
-    ["?", unreachable + silent],
-    ["x", failed],
-  ] as const;
-  const drawn = bar(parts, desired, Math.max(10, Math.min(widestBar, screen.columns - 20)));
-  const counts = [`${updated} with the present revision`, waitingText(nodes, letters)];
+  const counts = [`${nodes.summary} with the present revision`, waitingText(nodes)];
   const condition = conditionOf(object.status, "NodesLeftOut");
   return [
-    `Nodes     ${drawn} ${summary}`,
-    `          ${counts.filter(Boolean).join("; ")}`,
+    `Nodes     ${counts.filter(Boolean).join("; ")}`,
     ...(condition?.status === "True"
-      ? [screen.paint.doubt(`          left out: ${condition.message}`)]
+      ? [paint.doubt(`          left out: ${condition.message}`)]
       : []),
   ];
 }
 
-/** Reason for which nodes wait → the letter of these nodes in the bar. */
-const letters: Readonly<Record<string, string>> = {
-  Unfit: " (u)",
-  Unreachable: " (?)",
-  Silent: " (?)",
-  Failed: " (x)",
-};
-
-/** `waiting: 2 AtWork, 1 NoPlace`, or empty if no node waits. `after`: reason → a text after it. */
-export function waitingText({ waiting = [] }: NodesStatus, after: typeof letters = {}): string {
+/** `waiting: 2 AtWork, 1 NoPlace`, or empty if no node waits. */
+export function waitingText({ waiting = [] }: NodesStatus): string {
   if (waiting.length === 0) return "";
-  const texts = waiting.map(({ reason, nodes }) => `${nodes} ${reason}${after[reason] ?? ""}`);
+  const texts = waiting.map(({ reason, nodes }) => `${nodes} ${reason}`);
   return `waiting: ${texts.join(", ")}`;
 }
 

@@ -38,8 +38,8 @@ export type ScreenIo = Readonly<{
    * undefined if standard input is not a terminal.
    */
   askPassword: ((question: string) => Promise<string | undefined>) | undefined;
-  /** The terminal of standard output. Undefined if standard output is a file or a pipe. */
-  terminal: Terminal | undefined;
+  /** Whether standard output is a terminal with colours. */
+  colour: boolean;
   /**
    * Aborts on Ctrl-C. After code has read this property, Ctrl-C no longer ends the process by
    * itself, so pass this signal to everything that you wait for.
@@ -60,8 +60,6 @@ export type ClusterIo = Readonly<{
 
 /** Everything that a command can use. A function takes only the part that it uses. */
 export type Io = FileIo & ScreenIo & ClusterIo;
-
-export type Terminal = Readonly<{ columns: number; colour: boolean }>;
 
 /** How to reach a cluster: the flags of every command that needs a cluster. */
 export type Reach = Readonly<{

@@ -21,7 +21,7 @@ export const list = command(
   },
   async ({ output, ...how }, io) => {
     const rows = (await joinedIn(await io.reach(how))).map(rowOf);
-    await print(output, rows, (all) => lines(all, paintFor(io.terminal)), io);
+    await print(output, rows, (all) => lines(all, paintFor(io.colour)), io);
     return 0;
   },
 );

@@ -188,8 +188,7 @@ test("lists the clusters, also one whose removal was interrupted, with the comma
   const status = { version: { kubernetes: "v1.34.1" }, conditions };
   const west = profileOf("west", "other", { context: "west" });
   cluster.objects.set(profilePath("west"), { ...west, status });
-  const terminal = { columns: 80, colour: true };
-  const listed = await call(["fleet list"], { cluster, terminal });
+  const listed = await call(["fleet list"], { cluster, colour: true });
   assert.equal(
     listed.out,
     "\u001b[1m  NAME  JOINED   HEALTHY  GUARDED  VERSION\u001b[0m\n" +

@@ -37,7 +37,7 @@ export const status = command(
     flags,
   },
   async ({ namespace, output, ...how }, io) => {
-    const paint = paintFor(io.terminal);
+    const paint = paintFor(io.colour);
     const lines = (all: readonly FleetSecret[]) =>
       all.length === 0
         ? ["there is no FleetSecret"]

@@ -544,7 +544,6 @@ const cases: readonly (readonly [
   [`explain pod/foo -f ${good}`, 2, "", /^--file: is for an image; .* docker\.io\/pod\/foo if /],
   [`explain deployment/x -f ${good}`, 2, "", /^--file: is for an image/],
   ["explain pod/Foo", 2, "", /^IMAGE "pod\/Foo": is not the name of an object; /],
-  [`explain -f ${good}`, 2, "", /^good\.json: no manifest of a pod or workload; /],
   [`explain a.io/x -n shop -f ${good}`, 2, "", "--namespace: an image has none; leave it out\n"],
   [`explain docker.io/pod/foo -f ${good} -o json`, 0, /"image": "docker\.io\/pod\/foo"/, ""],
   [`explain pod/foo:1 -f ${good} -o json`, 0, /"image": "pod\/foo:1"/, ""],
@@ -562,7 +561,7 @@ const cases: readonly (readonly [
   [
     "explain a.io/x -h",
     0,
-    /^Usage: kubectl pull-secret explain \[IMAGE\] \[flags\]\n[^]* {2}--output, -o .* \[text\]\n/,
+    /^Usage: kubectl pull-secret explain IMAGE \[flags\]\n[^]* {2}--output, -o .* \[text\]\n/,
     "",
   ],
   ["frobnicate", 2, "", '"frobnicate": is not a command; --help lists all\n'],

@@ -119,26 +119,33 @@ test("`explain` reports an image that no entry serves, an invalid image, and a m
   assert.equal((await call(["explain", "a.io/x"])).code, 1);
 });
 
-const manifest = `
-kind: Service
----
-kind: List
-items:
-- kind: Deployment
-  metadata: {name: web}
-  spec: {template: {spec: {containers: [{name: app, image: quay.io/x}]}}}
----
-kind: CronJob
-metadata: {name: night}
-spec: {jobTemplate: {spec: {template: {spec: {
-  imagePullSecrets: [{name: b}], containers: [{name: app, image: ghcr.io/x}]}}}}}
-`;
+const workloads = {
+  "apis/apps/v1/namespaces/shop/deployments/web": {
+    spec: { template: { spec: { containers: [{ name: "app", image: "quay.io/x" }] } } },
+  },
+  "apis/batch/v1/namespaces/shop/cronjobs/night": {
+    spec: {
+      jobTemplate: {
+        spec: {
+          template: {
+            spec: {
+              imagePullSecrets: [{ name: "b" }],
+              containers: [{ name: "app", image: "ghcr.io/x" }],
+            },
+          },
+        },
+      },
+    },
+  },
+};
 
-test("explains the workloads of a manifest, with the ServiceAccount's Secrets", async () => {
+test("explains workloads that have no pod yet, with the ServiceAccount's Secrets", async () => {
   const account = { imagePullSecrets: [{ name: "a" }] };
   const fake = clusterOf({ account, secrets: { a: { "quay.io": "robot:p1" } } });
+  for (const [path, { spec }] of Object.entries(workloads))
+    fake.objects.set(`/${path}`, { metadata: { name: path.split("/").at(-1) }, spec });
   assert.equal(
-    await printed(fake, ["-f", "-"], manifest),
+    await printed(fake, ["deploy/web"]),
     `deployment/web in shop (ServiceAccount default)
 imagePullSecrets of the ServiceAccount: a
 
@@ -147,7 +154,11 @@ app: quay.io/x is pulled with, in this order:
   2  node      quay.io  of original
 Notes
   ${elsewhere}
-cronjob/night in shop (ServiceAccount default)
+`,
+  );
+  assert.equal(
+    await printed(fake, ["cj/night"]),
+    `cronjob/night in shop (ServiceAccount default)
 imagePullSecrets of the pod: b (not found)
 
 app: ghcr.io/x is pulled without a credential
@@ -182,23 +193,21 @@ test("explains the failing pod of a workload, and the images of its containers a
   const metadata = { name: "web-1", uid: "u2" };
   fake.objects.set(`${shop}/pods/web-1`, { metadata, spec: template, status });
   const tries = [{ from: "node", registry: "quay.io", supplier: "of original", order: 1 }];
-  assert.deepEqual(JSON.parse(await printed(fake, ["deploy/web", "-o", "json"])), [
-    {
-      object: "deployment/web",
-      namespace: "shop",
-      pod: "web-1",
-      node: "n7",
-      serviceAccount: "default",
-      imagePullSecrets: { declaredBy: "nobody", secrets: [] },
-      images: [
-        { container: "init", image, tries, error: refusedPull, fix: refusedEach },
-        { container: "app", image: "quay.io/team/app:1", tries, fix: [] },
-        { container: "debug", image, tries, fix: [] },
-        { container: "volume data", image, tries, fix: [] },
-      ],
-      notes: [elsewhere],
-    },
-  ]);
+  assert.deepEqual(JSON.parse(await printed(fake, ["deploy/web", "-o", "json"])), {
+    object: "deployment/web",
+    namespace: "shop",
+    pod: "web-1",
+    node: "n7",
+    serviceAccount: "default",
+    imagePullSecrets: { declaredBy: "nobody", secrets: [] },
+    images: [
+      { container: "init", image, tries, error: refusedPull, fix: refusedEach },
+      { container: "app", image: "quay.io/team/app:1", tries, fix: [] },
+      { container: "debug", image, tries, fix: [] },
+      { container: "volume data", image, tries, fix: [] },
+    ],
+    notes: [elsewhere],
+  });
 });
 
 test("reports a missing object, and suggests that the argument was meant as an image", async () => {

@@ -1,7 +1,4 @@
-/**
- * `explain`: shows which credentials the kubelet tries for an image, a pod, a workload or a
- * manifest.
- */
+/** `explain`: shows which credentials the kubelet tries for an image, a pod or a workload. */
 import { Buffer } from "node:buffer";
 import { text, Wrong } from "#contract/values.ts";
 import { sourceIds, useAnnotation } from "#contract/names.ts";
@@ -11,24 +8,17 @@ import { explain as explainFile, type Explanation } from "#pullsecret/kubelet/ma
 import { formatProblem } from "#pullsecret/problems/problems.ts";
 import { clusterFlags } from "../cluster/flags.ts";
 import { readObject } from "../cluster/object.ts";
-import { readObjects, readSecret } from "../document/manifests.ts";
+import { readSecret } from "../document/manifests.ts";
 import { path } from "../document/operands.ts";
 import { codedLine, misplaced, refusedFor } from "../document/verdict.ts";
 import { explainPod, podLines, type PodAnswer } from "../pods/explain.ts";
 import { gatherPod } from "../pods/gather.ts";
-import { namedObject, ownersIn, pathOf, type NamedObject, type PodOwner } from "../pods/kinds.ts";
+import { namedObject, pathOf, type NamedObject, type PodOwner } from "../pods/kinds.ts";
 import { isScoped } from "../show/status.ts";
 import { explainObject, inPlace, orderOf, type Explained } from "../show/explanation.ts";
 import { age, columns, outputFlag, print, type Format } from "../terminal/output.ts";
 import { command } from "../terminal/command.ts";
-import {
-  Misuse,
-  Refused,
-  type ExitCode,
-  type FileIo,
-  type Io,
-  type Reach,
-} from "../terminal/io.ts";
+import { Misuse, Refused, type ExitCode, type Io, type Reach } from "../terminal/io.ts";
 import { paintFor, type Paint } from "../terminal/paint.ts";
 
 export const explain = command(
@@ -37,33 +27,30 @@ export const explain = command(
     what: "show which credentials the kubelet tries for an image or a pod, and why a pull fails",
     example: "pod/web-0 -n shop",
     more:
-      "For TYPE/NAME (pod, deploy, ds, sts, rs, job, cj), and for a manifest with --file, it shows\n" +
-      "each image, the pod's imagePullSecrets, the node's credential, the last error, and what to do.\n" +
-      "The kubelet tries the Secrets first, then its config.json, then credential providers, until\n" +
-      "one succeeds. A Secret that you are not allowed to get is listed as not read. For an IMAGE it\n" +
-      "reads globalpullsecret/cluster, which does not list other entries in a node's own file. With\n" +
-      "IMAGE and --file, it needs no cluster. The kubelet tries entries with the same number in\n" +
-      "random order. A user name that may itself be a credential is not shown.",
+      "For TYPE/NAME (pod, deploy, ds, sts, rs, job, cj) it shows each image, the pod's\n" +
+      "imagePullSecrets, the node's credential, the last error, and what to do. The kubelet tries the\n" +
+      "Secrets first, then its config.json, then credential providers, until one succeeds. A Secret\n" +
+      "that you are not allowed to get is listed as not read. For an IMAGE it reads\n" +
+      "globalpullsecret/cluster, which does not list other entries in a node's own file. With --file,\n" +
+      "it needs no cluster. The kubelet tries entries with the same number in random order. A user\n" +
+      "name that may itself be a credential is not shown.",
     flags: {
       IMAGE: {
         read: target,
         from: "operand",
+        required: true,
         what: "an image as in a pod, HOST/REPOSITORY:TAG, or an object, TYPE/NAME",
       },
       file: {
         read: path,
         short: "f",
-        what: "with IMAGE a pull secret, or a node's /var/lib/kubelet/config.json; alone a manifest",
+        what: "for IMAGE, a pull secret, or a node's /var/lib/kubelet/config.json",
       },
       ...outputFlag,
       ...clusterFlags,
       namespace: { read: text, short: "n", what: "the object's namespace, not the context's" },
     },
     rules: [
-      ({ IMAGE, file }) =>
-        IMAGE === undefined && file === undefined
-          ? "IMAGE: is missing; give an image, TYPE/NAME, or --file with a manifest"
-          : undefined,
       ({ IMAGE, file }) =>
         typeof IMAGE === "object" && file !== undefined
           ? `--file: is for an image; leave it out, or give docker.io/${IMAGE.text} if you mean that image`
@@ -76,21 +63,13 @@ export const explain = command(
   },
   async ({ IMAGE, file, output, namespace, ...how }, io) => {
     if (typeof IMAGE === "string") return explainImage(IMAGE, file, output, how, io);
-    const manifests = file === undefined ? undefined : await manifestsIn(file, io);
     const cluster = await io.reach(how);
-    const usual = namespace ?? (await io.namespace(how));
-    const owners =
-      IMAGE === undefined ? (manifests ?? []) : [await objectAt(cluster, IMAGE, usual)];
-    const facts = await Promise.all(
-      owners.map((owner) =>
-        gatherPod(cluster, owner, namespace ?? owner.metadata?.namespace ?? usual),
-      ),
-    );
+    const where = namespace ?? (await io.namespace(how));
+    const facts = await gatherPod(cluster, await objectAt(cluster, IMAGE, where), where);
     const now = Date.now();
     const paint = paintFor(io.colour);
-    const lines = (all: readonly PodAnswer[]) =>
-      all.flatMap((answer) => podLines(answer, paint, (at) => age(at, now)));
-    await print(output, facts.map(explainPod), lines, io);
+    const lines = (answer: PodAnswer) => podLines(answer, paint, (at) => age(at, now));
+    await print(output, explainPod(facts), lines, io);
     return 0;
   },
 );
@@ -128,15 +107,6 @@ async function explainImage(
     io.err(`${formatProblem(answer.dropped)} (the kubelet drops the whole file)`);
   await print(output, answer.explanation, (explanation) => lines(explanation, paint), io);
   return 0;
-}
-
-/** The pods and workloads in a file of manifests. Throws Misuse if there are none. */
-async function manifestsIn(file: string, io: FileIo): Promise<PodOwner[]> {
-  const owners = ownersIn(await readObjects(file, io));
-  if (owners.length > 0) return owners;
-  throw new Misuse(
-    `${file}: no manifest of a pod or workload; give one, or IMAGE beside --file for a pull secret`,
-  );
 }
 
 async function objectAt(cluster: Cluster, named: Named, namespace: string): Promise<PodOwner> {

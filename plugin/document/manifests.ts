@@ -32,21 +32,13 @@ export const ofLive = (label: string, live: V1Secret): FileSecret => ({
   isTemplate: false,
 });
 
-type Reading = Pick<FileIo, "read" | "documents">;
-
 /**
  * Maximum number of bytes of a file: 16 times the size of the largest Secret. The kubelet has no
  * limit for config.json, and a file can have many manifests.
  */
 const longestFile = 16 * 1024 * 1024;
 
-/** The bytes of a file. Throws Misuse if the file is too long. */
-async function readWhole(file: string, io: Pick<FileIo, "read">): Promise<Uint8Array> {
-  const bytes = await io.read(file, longestFile);
-  if (bytes.length > longestFile)
-    throw new Misuse(`${file}: longer than 16 MiB; give a pull secret, or manifests`);
-  return bytes;
-}
+type Reading = Pick<FileIo, "read" | "documents">;
 
 /** The fields of manifests that we read. */
 type Manifest = Readonly<{
@@ -71,7 +63,9 @@ type Target = Readonly<{
  * document.
  */
 export async function readSecrets(file: string, io: Reading): Promise<readonly FileSecret[]> {
-  const bytes = await readWhole(file, io);
+  const bytes = await io.read(file, longestFile);
+  if (bytes.length > longestFile)
+    throw new Misuse(`${file}: longer than 16 MiB; give a pull secret, or manifests`);
   const manifests = await manifestsOf(bytes, io);
   const secrets = manifests.flatMap((manifest) => secretOf(manifest as Manifest, file));
   const pullSecrets = secrets.filter(
@@ -94,10 +88,6 @@ export async function readSecret(file: string, io: Reading): Promise<FileSecret>
     );
   return secret;
 }
-
-/** The objects in a file, of every kind. Empty if the file is not a manifest. */
-export const readObjects = async (file: string, io: Reading): Promise<readonly object[]> =>
-  await manifestsOf(await readWhole(file, io), io);
 
 /** The objects in a text, in JSON or YAML, and in lists. Empty if the text is not a manifest. */
 export async function manifestsOf(

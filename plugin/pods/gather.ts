@@ -25,10 +25,7 @@ export type PodFacts = Readonly<{
   global: GlobalPullSecret | undefined;
 }>;
 
-/**
- * `owner` is an object of the cluster, or an object of a manifest. An object of a manifest might
- * not exist yet.
- */
+/** `owner`: the pod or workload. */
 export async function gatherPod(
   cluster: Cluster,
   owner: PodOwner,
@@ -79,9 +76,6 @@ async function podOf(
   owner: PodOwner,
   namespace: string,
 ): Promise<V1Pod | undefined> {
-  // An object of a manifest has no uid. For such an object, we explain the pod that Kubernetes
-  // would create.
-  if (owner.metadata?.uid === undefined) return undefined;
   if (owner.kind === "Pod") return owner as V1Pod;
   const selector = owner.spec?.selector;
   if (selector === undefined) return undefined;

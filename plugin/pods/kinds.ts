@@ -1,4 +1,4 @@
-/** Finds pods and workloads by names such as `deploy/web` and `pod/web-0`, and in manifests. */
+/** Finds pods and workloads by names such as `deploy/web` and `pod/web-0`. */
 import type { V1LabelSelector, V1ObjectMeta, V1PodSpec } from "@kubernetes/client-node";
 import { Wrong } from "#contract/values.ts";
 
@@ -49,17 +49,12 @@ export const pathOf = ({ kind, name }: NamedObject, namespace: string): string =
 const collectionOf = ({ group, resource }: Kind, namespace: string): string =>
   `/${group}/namespaces/${namespace}/${resource}`;
 
-/** The spec of the object's pods. Undefined if the object has no pods. */
+/** The spec of the object's pods. */
 export function podSpecOf(object: PodOwner): V1PodSpec | undefined {
-  if (!kinds.some(({ kind }) => kind === object.kind)) return undefined;
   if (object.kind === "Pod") return object.spec as V1PodSpec | undefined;
   const { template, jobTemplate } = object.spec ?? {};
   return (template ?? jobTemplate?.spec?.template)?.spec;
 }
-
-/** The objects with pods in the documents of a manifest, including the items of a List. */
-export const ownersIn = (objects: readonly object[]): PodOwner[] =>
-  objects.filter((object) => podSpecOf(object) !== undefined);
 
 /** A selector as a request's parameter. */
 export function selectorText({ matchLabels, matchExpressions }: V1LabelSelector): string {

@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { globalPullSecretPath } from "#kube/client/paths.ts";
-import { loadDocuments } from "#kube/yaml.ts";
 import { call, FakeCluster, pullSecret } from "#plugin/fake.fixture.ts";
 import { object } from "#plugin/object.fixture.ts";
 
@@ -65,14 +64,9 @@ export function clusterOf(facts: Facts = {}): FakeCluster {
   return fake;
 }
 
-/** What `explain` prints for these words. Standard input is `input`. */
-export async function printed(
-  cluster: FakeCluster,
-  words: readonly string[],
-  input = "",
-): Promise<string> {
-  const io = { documents: async (text: string) => loadDocuments(text) };
-  const { code, out, err } = await call(["explain", ...words], { cluster, input, io });
+/** What `explain` prints for these words. */
+export async function printed(cluster: FakeCluster, words: readonly string[]): Promise<string> {
+  const { code, out, err } = await call(["explain", ...words], { cluster });
   assert.deepEqual([code, err], [0, ""]);
   return out;
 }

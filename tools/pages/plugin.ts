@@ -96,7 +96,7 @@ ask first. Colours are for terminals only; \`NO_COLOR\` and
 With \`-o json\` or \`yaml\`, \`check\` prints \`{accepted, problems, warnings, registries}\`. Problems and
 warnings are lists of \`{code, source, path, message, next}\`. Registries is a list of
 \`{registry, answer, why}\`, of which the last two exist only with \`--login\`. With \`--image\`, images is a
-list of \`{image, answer, why}\`. \`explain\` of an object prints a list, and \`uninstall\` prints \`{deleted, kept}\`.
+list of \`{image, answer, why}\`. \`uninstall\` prints \`{deleted, kept}\`.
 \`history\` prints a list of \`{state, time, registries, difference}\`, of which the last exists in all rows but the
 last.
 

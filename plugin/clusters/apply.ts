@@ -1,10 +1,6 @@
-/** Applies manifests to one cluster, or compares them with the objects there. */
-import { isDeepStrictEqual } from "node:util";
-import type { KubernetesObject } from "@kubernetes/client-node";
-import { ApiError } from "#kube/client/api-error.ts";
+/** Applies manifests to one cluster. */
 import type { Cluster } from "#kube/client/cluster.ts";
 import { pluginManager as manager } from "#kube/client/ownership.ts";
-import { Refused } from "../terminal/io.ts";
 import type { Manifest } from "./manifests.ts";
 import { labelOf, Places, whyNot } from "./place.ts";
 import type { Named } from "./profile.ts";
@@ -13,18 +9,14 @@ export type Outcome = Readonly<{
   /** The object's name, such as `deployments.apps/web`. */
   object: string;
   namespace: string;
-  state: "created" | "changed" | "unchanged" | "there" | "missing" | "differs" | "failed";
+  state: "created" | "changed" | "unchanged" | "failed";
   why?: string;
 }>;
 
-/**
- * Applies one object after the other. If one fails, we still apply the others. With `check`, only
- * compares, and writes nothing.
- */
+/** Applies one object after the other. If one fails, we still apply the others. */
 export async function applyTo(
   cluster: Cluster,
   manifests: readonly Manifest[],
-  check: boolean,
 ): Promise<readonly Outcome[]> {
   const places = new Places(cluster);
   const defined = new Set(manifests.flatMap(definedBy));
@@ -35,16 +27,12 @@ export async function applyTo(
     try {
       // If these manifests contain the CRD of this kind, we wait until the API server serves the
       // kind. This takes a moment after the CRD is applied.
-      const wait = !check && defined.has(`${apiVersion.split("/")[0]} ${kind}`);
+      const wait = defined.has(`${apiVersion.split("/")[0]} ${kind}`);
       const place = await places.of(manifest, wait);
       label = labelOf(place);
-      const state = check
-        ? await held(cluster, place.path, manifest)
-        : await applied(cluster, place.path, manifest);
-      outcomes.push({ ...label, state });
+      outcomes.push({ ...label, state: await applied(cluster, place.path, manifest) });
     } catch (error) {
-      const state = check && isMissing(error) ? "missing" : "failed";
-      outcomes.push({ ...label, state, why: whyNot(error) });
+      outcomes.push({ ...label, state: "failed", why: whyNot(error) });
     }
   }
   return outcomes;
@@ -59,18 +47,6 @@ async function applied(cluster: Cluster, path: string, body: Manifest): Promise<
   if (before === undefined) return "created";
   const same = before.metadata?.resourceVersion === after.metadata?.resourceVersion;
   return same ? "unchanged" : "changed";
-}
-
-/**
- * Applies the object in a dry run, and compares the result with the live object. The result and the
- * live object both contain the fields of other managers too.
- */
-async function held(cluster: Cluster, path: string, body: Manifest): Promise<Outcome["state"]> {
-  const live = await cluster.get<KubernetesObject>(path);
-  const how = { manager, force: true, dryRun: true };
-  const result = await cluster.apply<KubernetesObject>(path, marked(body, live), how);
-  if (live === undefined) return "missing";
-  return isDeepStrictEqual(bare(live), bare(result)) ? "there" : "differs";
 }
 
 const mark = "globalpullsecret.io/applied";
@@ -90,15 +66,6 @@ function marked(body: Manifest, live: Named | undefined): Manifest {
   return { ...body, metadata: { ...metadata, annotations } as Manifest["metadata"] };
 }
 
-function bare({ metadata = {}, ...rest }: KubernetesObject): object {
-  const { managedFields: _, resourceVersion: __, generation: ___, ...fields } = metadata;
-  return { ...rest, metadata: fields };
-}
-
-/** Whether the dry run failed because the object's namespace or kind does not exist. */
-const isMissing = (error: unknown): boolean =>
-  error instanceof Refused || (error instanceof ApiError && error.status === 404);
-
 type Definition = Readonly<{ spec?: { group?: string; names?: { kind?: string } } }>;
 
 function definedBy(manifest: Manifest): readonly string[] {
@@ -107,5 +74,4 @@ function definedBy(manifest: Manifest): readonly string[] {
   return [`${spec?.group} ${spec?.names?.kind}`];
 }
 
-export const isGood = ({ state }: Outcome): boolean =>
-  state !== "failed" && state !== "missing" && state !== "differs";
+export const isGood = ({ state }: Outcome): boolean => state !== "failed";

@@ -57,7 +57,7 @@ const manifests = identities.map((identity, at) => Object.assign(identity, field
 test("M13: deletes from two clusters the objects that it has applied there, the namespace last", async () => {
   const clusters = [memory(), memory()];
   for (const { cluster, objects } of clusters) {
-    await applyTo(cluster, manifests, false);
+    await applyTo(cluster, manifests);
     assert.equal(objects.size, 3);
   }
   for (const { cluster, objects, removed } of clusters) {
@@ -70,7 +70,7 @@ test("M13: deletes from two clusters the objects that it has applied there, the 
   }
 });
 
-test("waits until the API server serves the kind of a CRD, but not with check", async () => {
+test("waits until the API server serves the kind of a CRD", async () => {
   const { cluster } = memory();
   const version = "example.com/v1";
   const crd = { name: "customresourcedefinitions", kind: "CustomResourceDefinition" };
@@ -88,14 +88,9 @@ test("waits until the API server serves the kind of a CRD, but not with check", 
     { apiVersion: "apiextensions.k8s.io/v1", ...definition },
     { apiVersion: version, kind: "Widget", metadata: { name: "a" } },
   ];
-  for (const [check, states, expected] of [
-    [true, "missing missing", 1],
-    [false, "unchanged created", 3],
-  ] as const) {
-    const outcomes = await applyTo(cluster, objects, check);
-    assert.equal(outcomes.map(({ state }) => state).join(" "), states);
-    assert.equal(reads, expected);
-  }
+  const outcomes = await applyTo(cluster, objects);
+  assert.equal(outcomes.map(({ state }) => state).join(" "), "created created");
+  assert.equal(reads, 3);
 });
 
 const kindTable = [

@@ -67,7 +67,6 @@ export const notRun: Readonly<Record<string, string>> = {
       "fleet join here --context host",
       "fleet list",
       "fleet apply -f manifests --clusters east,west",
-      "fleet apply -f manifests --check",
       "fleet remove east",
     ].map((line) => [
       `kubectl pull-secret ${line}`,

@@ -101,25 +101,6 @@ test("applies each manifest in each cluster, and reports which clusters it could
   assert.equal(err, "away: not joined; give east, far, north, west\n");
 });
 
-test("with --check, compares the objects and writes nothing", async (t) => {
-  const { cluster, run } = rig(t);
-  const metadata = { name: "web", resourceVersion: "7", generation: 2, managedFields: [] };
-  cluster.objects.set("/api/v1/namespaces/web", { ...space, metadata });
-  const deployment = { apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "web" } };
-  cluster.objects.set(deploymentPath, { ...deployment, spec: { replicas: 1 } });
-  const { code, lines } = await run("apply -f work --check --clusters east");
-  assert.deepEqual(lines.slice(1), [
-    "east - namespaces/web there",
-    "east web secrets/login missing",
-    "east default deployments.apps/web differs",
-    `east web Widget/one missing ${notServed}`,
-  ]);
-  assert.equal(code, 1);
-  for (const { options } of cluster.writes)
-    assert.deepEqual(options, { manager: "kubectl-pull-secret", force: true, dryRun: true });
-  assert.equal((await run("apply -f work/b.json --check --clusters east")).code, 0);
-});
-
 test("asks before it deletes the objects, and exits with 1 if it keeps one", async (t) => {
   const { cluster, run } = rig(t);
   const unasked = await run("delete -f work --clusters east");

@@ -1,7 +1,6 @@
 /**
  * `fleet apply`: applies manifests to every joined cluster, through the caller's own contexts.
  */
-import { toggle } from "#contract/values.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { clusterFlags } from "#plugin/cluster/flags.ts";
 import { applyTo, isGood } from "#plugin/clusters/apply.ts";
@@ -24,15 +23,14 @@ export const apply = command(
       "context with its name, or else the context of the join. If a cluster joins later, apply again.",
     flags: {
       ...manifestFlags,
-      check: { ...toggle, what: "write nothing: show what is missing, differs or is not allowed" },
       ...outputFlag,
       ...clusterFlags,
     },
   },
-  async ({ file, clusters = [], check, output, ...how }, io) => {
+  async ({ file, clusters = [], output, ...how }, io) => {
     const manifests = await readManifests(file, io);
     const routes = await routesTo(await io.reach(how), clusters, how, io);
-    const rows = await inEach(routes, (cluster) => applyTo(cluster, manifests, check));
+    const rows = await inEach(routes, (cluster) => applyTo(cluster, manifests));
     await print(output, rows, linesOf, io);
     return rows.every(isGood) ? 0 : 1;
   },

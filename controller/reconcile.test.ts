@@ -56,6 +56,7 @@ function inMemory() {
   const cluster = {
     get: async (path: string) => objects.get(path),
     apply: async (path: string, body: Object) => put(path, body),
+    patch: async (path: string, body: Object) => put(path, body),
     create: async () => {},
     remove: async (path: string) => void objects.delete(path),
   } as unknown as Cluster;

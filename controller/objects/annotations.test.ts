@@ -8,7 +8,7 @@ test("reads back its own note, and writes nothing when the note is already there
     metadata: { annotations: Record<string, string>; uid: string; resourceVersion: string };
   }[] = [];
   const cluster = {
-    apply: async (_: string, body: (typeof written)[0]) => void written.push(body),
+    patch: async (_: string, body: (typeof written)[0]) => void written.push(body),
   } as unknown as Cluster;
   await recordReleased(cluster, { metadata: { uid: "u", resourceVersion: "7" } }, 3);
   const annotations = written[0]?.metadata.annotations ?? {};

@@ -3,10 +3,7 @@
  * is deleted with the Secret.
  */
 import type { V1Secret } from "@kubernetes/client-node";
-import { globalSecretName, namespace } from "#contract/names.ts";
-import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { annotationManager } from "#kube/client/ownership.ts";
 import { owned } from "#kube/client/paths.ts";
 
 /** The release that is complete. 0: none. */
@@ -20,19 +17,11 @@ export async function recordReleased(
   revision: number,
 ): Promise<V1Secret> {
   if (releasedIn(secret) === revision) return secret;
-  const { uid, resourceVersion } = secret.metadata ?? {};
-  if (uid === undefined)
-    throw new ApiError({ status: 409, reason: "NoUid", method: "PATCH", path: owned.global });
-  const note = { [annotations.released]: String(revision) };
-  // With the uid, the apply cannot create a Secret without data if someone has deleted our Secret.
   // With the version, a controller that was suspended cannot overwrite the note of the next
   // controller.
-  const metadata = { name: globalSecretName, namespace, uid, resourceVersion, annotations: note };
-  return cluster.apply<V1Secret>(
-    owned.global,
-    { apiVersion: "v1", kind: "Secret", metadata },
-    { manager: annotationManager, force: true },
-  );
+  const { uid = "", resourceVersion = "" } = secret.metadata ?? {};
+  const note = { [annotations.released]: String(revision) };
+  return cluster.patch(owned.global, { metadata: { uid, resourceVersion, annotations: note } });
 }
 
 /** Annotations that record what the objects themselves do not show. */

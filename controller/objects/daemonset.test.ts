@@ -157,11 +157,14 @@ test("passes the installer's values and the probation to the agent", () => {
 const digestIn = (agent: Agent, live?: V1DaemonSet) =>
   daemonSet(agent, 1, live).spec?.template.metadata?.annotations?.["globalpullsecret.io/template"];
 
-test("changes the template digest when the agent changes, but not when the selected nodes change", () => {
+test("changes the template digest when the agent changes, or the selected nodes change", () => {
   assert.equal(digestIn(agent), templateDigest(agent));
   assert.notEqual(templateDigest({ ...agent, image: "example.com/gps:2" }), templateDigest(agent));
   const nodes = { text: "", requirements: [] };
-  assert.equal(templateDigest({ ...agent, pod: { ...agent.pod, nodes } }), templateDigest(agent));
+  assert.notEqual(
+    templateDigest({ ...agent, pod: { ...agent.pod, nodes } }),
+    templateDigest(agent),
+  );
 });
 
 test("keeps the time of a kubectl rollout restart, which changes no digest", () => {

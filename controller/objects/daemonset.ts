@@ -47,8 +47,8 @@ export function daemonSet(agent: Agent, maxUnavailable: number, live?: V1DaemonS
 }
 
 /**
- * Digest of the template. A new digest means new agents, so the affinity, which does not change an
- * agent, is left out.
+ * Digest of the whole template, also of fields that it lacks: the next apply removes a field that
+ * an earlier template had.
  */
 export function templateDigest(agent: Agent): string {
   const metadata = [labelsOf(agent), agent.pod.annotations].map((fields) =>
@@ -56,7 +56,7 @@ export function templateDigest(agent: Agent): string {
     Object.entries(fields).toSorted(([a], [b]) => (a < b ? -1 : 1)),
   );
   return createHash("sha256")
-    .update(JSON.stringify([metadata, podSpec(agent)]))
+    .update(JSON.stringify([metadata, podSpec(agent), affinityOf(agent)]))
     .digest("hex")
     .slice(0, 16);
 }

@@ -4,7 +4,7 @@ import { readFlags, type ParsedFlags, type Rule } from "#contract/flags.ts";
 import type { TableValues } from "#contract/table.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
 import { flags } from "./flags.ts";
-import { podOf, requestsFit } from "./pod.ts";
+import { podOf } from "./pod.ts";
 import { type Installed, standardModes } from "./policy.ts";
 
 export type ControllerConfig = Readonly<{
@@ -53,7 +53,7 @@ const runtimeHasDirectory: Rule<typeof flags> = (flagValues) =>
     ? "--delivery-modes: Runtime also needs --containerd-directory, such as /etc/containerd"
     : undefined;
 
-const rules = [kubeconfigHasOriginal, oneLease, runtimeHasDirectory, requestsFit];
+const rules = [kubeconfigHasOriginal, oneLease, runtimeHasDirectory];
 
 /**
  * Reads the command line after the program's name. All errors are reported at once, one sentence

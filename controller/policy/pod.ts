@@ -4,17 +4,10 @@
  */
 import type { PodPolicy } from "./policy.ts";
 import { dnsName, pullSecretName } from "./values.ts";
-import type { Rule } from "#contract/flags.ts";
 import type { Table, TableValues } from "#contract/table.ts";
 import { Wrong } from "#contract/values.ts";
 import { annotation, label, selector } from "./labels.ts";
-import {
-  resourceAboveLimit,
-  limits,
-  resources,
-  standardLimits,
-  standardRequests,
-} from "./resources.ts";
+import { limits, resources, standardLimits, standardRequests } from "./resources.ts";
 
 /** Excludes nodes without a kubelet of their own: virtual-kubelet, KWOK, Fargate and Liqo. */
 const withKubelet =
@@ -67,19 +60,6 @@ export function podOf(flagValues: GivenFlags): PodPolicy {
     priorityClass: flagValues["agent-priority-class"],
   };
 }
-
-/**
- * Refuses resource requests above the resource limits. The API server would refuse the DaemonSet,
- * and no node would have an agent.
- */
-export const requestsFit: Rule<typeof podFlags> = (flagValues) => {
-  const { "agent-requests": requests = {}, "agent-limits": most = {} } = flagValues;
-  const name = resourceAboveLimit(requests, most);
-  return name === undefined
-    ? undefined
-    : `--agent-requests ${name}=${requests[name]}: exceeds --agent-limits; ` +
-        `give ${most[name]} or less`;
-};
 
 export function priorityClass(text: string): string | Wrong {
   return text === "" || dnsName.test(text)

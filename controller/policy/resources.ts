@@ -45,13 +45,6 @@ export function limits(text: string): Resources | Wrong {
     : quantities;
 }
 
-/** The first resource whose request is above its limit. */
-export function resourceAboveLimit(requests: Resources, allowed: Resources): string | undefined {
-  return Object.keys(requests).find((name) =>
-    isMore(requests[name] ?? "", allowed[name] ?? requests[name] ?? ""),
-  );
-}
-
 const isMore = (quantity: string, other: string) =>
   (read(quantity)?.amount ?? 0) > (read(other)?.amount ?? 0);
 

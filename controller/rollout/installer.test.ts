@@ -44,8 +44,8 @@ const rows: readonly (readonly [
     { labels: { b: "2", a: "1" } },
     "kept",
   ],
-  ["adds the node selector", { nodes: everywhere }, { nodes: pool }, "kept"],
-  ["removes the node selector", { nodes: pool }, { nodes: everywhere }, "kept"],
+  ["adds the node selector", { nodes: everywhere }, { nodes: pool }, "replaced"],
+  ["removes the node selector", { nodes: pool }, { nodes: everywhere }, "replaced"],
 ];
 for (const [what, before, after, pods] of rows)
   test(`when the installer ${what}, writes exactly the new template, and the pods are ${pods}`, async () => {

@@ -9,7 +9,6 @@ import type { KubernetesObject, V1DaemonSet, V1ObjectMeta } from "@kubernetes/cl
 import { contains } from "./difference.ts";
 import { demand } from "./demands.ts";
 import { newborn, type Cluster } from "#kube/client/cluster.ts";
-import { hasDeclaredMore } from "#kube/client/declared-by.ts";
 import { fieldManager } from "#kube/client/ownership.ts";
 import { owned } from "#kube/client/paths.ts";
 import { isSame, type Admitted } from "./admission.ts";
@@ -62,8 +61,7 @@ async function plan<T extends KubernetesObject>(
   live: Live<T>,
   declared: T,
 ): Promise<T> {
-  const { metadata } = live;
-  if (contains(live, declared) && !hasDeclaredMore(fieldManager, metadata, declared)) {
+  if (contains(live, declared)) {
     admitted.forget(path);
     return live;
   }

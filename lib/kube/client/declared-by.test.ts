@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1ManagedFieldsEntry, V1ObjectMeta } from "@kubernetes/client-node";
-import { hasDeclaredMore, undoneBy } from "./declared-by.ts";
+import { undoneBy } from "./declared-by.ts";
 
 const path = ["spec", "managementState"];
 const state = { "f:spec": { "f:managementState": {} } };
@@ -70,57 +70,3 @@ const cases: readonly (readonly [what: string, metadata: V1ObjectMeta, who: stri
 for (const [what, metadata, who] of cases)
   test(`${what}: ${who === undefined ? "no manager undoes it" : `${who} undoes it`}`, () =>
     assert.equal(undoneBy(metadata, path, ["kubectl-pull-secret"]), who));
-
-const whole = {
-  "f:metadata": { "f:labels": { "f:constructor": {}, "f:example.com/team": {} } },
-  "f:spec": {
-    "f:finalizers": { ".": {}, 'v:"a"': {} },
-    "f:mounts": {
-      'k:{"mountPath":"/a"}': { ".": {}, "f:mountPath": {}, "f:readOnly": {} },
-    },
-    "f:rules": {},
-  },
-};
-const declaration = {
-  metadata: { labels: { constructor: "x", "example.com/team": "a" } },
-  spec: {
-    finalizers: ["b", "a"],
-    mounts: [{ mountPath: "/b" }, { mountPath: "/a", readOnly: true }],
-    rules: [],
-    more: 1,
-  },
-} as const;
-const { metadata: metadataOf, spec: specOf } = declaration;
-const declarations: readonly (readonly [what: string, declared: object, has: boolean])[] = [
-  ["nothing", declaration, false],
-  ["a label", { ...declaration, metadata: { labels: { constructor: "x" } } }, true],
-  [
-    "a label with the name of an inherited property",
-    { ...declaration, metadata: { labels: { "example.com/team": "a" } } },
-    true,
-  ],
-  ["an item of a set", { ...declaration, spec: { ...specOf, finalizers: ["b"] } }, true],
-  [
-    "an item with a key",
-    { ...declaration, spec: { ...specOf, mounts: [{ mountPath: "/b" }] } },
-    true,
-  ],
-  [
-    "a field of an item",
-    { ...declaration, spec: { ...specOf, mounts: [{ mountPath: "/a" }] } },
-    true,
-  ],
-  ["a list", { metadata: metadataOf, spec: { ...specOf, rules: undefined } }, true],
-  ["a whole object", { metadata: metadataOf }, true],
-];
-for (const [what, declared, has] of declarations)
-  test(`finds what an earlier apply set and the next apply lacks: ${what}`, () => {
-    const managed = (...entries: readonly V1ManagedFieldsEntry[]) =>
-      hasDeclaredMore("us", { managedFields: [...entries] }, declared);
-    const fieldsV1 = whole;
-    assert.equal(managed(entry("us", "Apply", { fieldsV1 })), has);
-    assert.equal(managed(entry("us", "Update", { fieldsV1 })), false);
-    assert.equal(managed(entry("us", "Apply", { fieldsV1, subresource: "status" })), false);
-    assert.equal(managed(entry("other", "Apply", { fieldsV1 })), false);
-    assert.equal(hasDeclaredMore("us", undefined, declared), false);
-  });

@@ -12,9 +12,6 @@ type Fields = { readonly [name: string]: Fields } | undefined;
  */
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
-/** An item of a list is `k:{"name":"a"}` (a list with keys) or `v:"quay.io"` (a set). */
-const isItem = (step: string): boolean => step.startsWith("k:") || step.startsWith("v:");
-
 /**
  * The manager that will undo a write to the field; undefined if there is none. An Apply declares
  * every field that it owns. An Update also owns fields that it does not declare, such as defaults
@@ -53,24 +50,6 @@ export function isDeclaredBy(
   );
 }
 
-/**
- * True when an earlier apply of this manager set a field that `declared` lacks. Another apply then
- * removes the field, unless another manager has set it, too.
- */
-export function hasDeclaredMore(
-  manager: string,
-  metadata: V1ObjectMeta | undefined,
-  declared: object,
-): boolean {
-  return (metadata?.managedFields ?? []).some(
-    (entry) =>
-      entry.manager === manager &&
-      entry.operation === "Apply" &&
-      entry.subresource === undefined &&
-      exceeds(entry.fieldsV1 as Fields, declared),
-  );
-}
-
 /** True when `kubectl apply`, or a tool that applies in its way, has declared the object. */
 export const isAppliedByKubectl = (metadata: V1ObjectMeta | undefined): boolean =>
   metadata?.annotations?.[lastApplied] !== undefined ||
@@ -81,27 +60,6 @@ export const isAppliedByKubectl = (metadata: V1ObjectMeta | undefined): boolean 
 /** The Helm release that created the object. */
 export const releaseOf = (metadata: V1ObjectMeta | undefined): string | undefined =>
   metadata?.annotations?.["meta.helm.sh/release-name"];
-
-function exceeds(fields: Fields, value: unknown): boolean {
-  return Object.entries(fields ?? {}).some(([step, below]) => {
-    // In managed fields, `.` stands for the object itself, not for a field of the object.
-    if (step === ".") return false;
-    const part = partOf(value, step);
-    return part === undefined || exceeds(below, part);
-  });
-}
-
-/** A field, or an item of a list, by its key in managed fields. */
-function partOf(value: unknown, step: string): unknown {
-  const key = step.slice(2);
-  if (!isItem(step))
-    return Object.hasOwn(Object(value) as object, key) ? fieldIn(value, key) : undefined;
-  if (!Array.isArray(value)) return undefined;
-  const item: unknown = JSON.parse(key);
-  if (step.startsWith("v:")) return value.find((element) => element === item);
-  const names = Object.entries(item as object);
-  return value.find((element) => names.every(([name, its]) => fieldIn(element, name) === its));
-}
 
 function owns({ fieldsV1 }: V1ManagedFieldsEntry, path: Path): boolean {
   let fields = fieldsV1 as Fields;

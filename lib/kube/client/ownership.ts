@@ -14,12 +14,6 @@ export const fieldManager = "global-pull-secret-controller";
 export const leaseName = "global-pull-secret-controller";
 
 /**
- * Field manager of our own annotations on global-pull-secret. A separate manager lets us write them
- * without the data.
- */
-export const annotationManager = "global-pull-secret-controller-memory";
-
-/**
  * Field manager of global-pull-secret-state. It differs from the manager of global-pull-secret, so
  * that no rule for the fields of one Secret applies to the other Secret.
  */

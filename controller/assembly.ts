@@ -40,19 +40,10 @@ type Open = Readonly<{
 }>;
 
 /** Returns a function that makes the reconciler of each run. */
-export function assembleReconciler({
-  log,
-  metrics,
-  live,
-  cluster,
-  original,
-  extras,
-  verifier,
-  contests,
-  followed,
-  seconds,
-  now,
-}: Open): (policyReading: PolicyReading, image: AgentImage) => Reconciler {
+export function assembleReconciler(
+  open: Open,
+): (policyReading: PolicyReading, image: AgentImage) => Reconciler {
+  const { log, metrics, live, contests, seconds, now } = open;
   const admitted = new Admitted(now);
   const { announce } = announcer<Notice>({
     cluster: live,
@@ -67,14 +58,9 @@ export function assembleReconciler({
     now,
   });
   const lasting = {
-    cluster,
-    live,
-    original,
-    extras,
-    verifier,
+    ...open,
+    ...open.followed,
     admitted,
-    now,
-    ...followed,
     repairs: new Repairs(),
     guard: new Guard(),
     ended: { revision: undefined },

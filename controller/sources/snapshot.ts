@@ -34,38 +34,26 @@ export async function observe(
   original: OriginalPlace | undefined,
   extras: () => Promise<readonly ExtraInput[]> = async () => [],
 ): Promise<Snapshot> {
-  const [
-    additional,
-    originalSecret,
-    extraSecrets,
-    state,
-    global,
-    serviceAccount,
-    role,
-    roleBinding,
-    daemonSet,
-  ] = await Promise.all([
-    cluster.get<V1Secret>(`${collections.secrets}/${additionalSecretName}`),
-    original === undefined ? ("absent" as const) : original.read(),
-    extras(),
-    cluster.get<V1Secret>(owned.state),
-    cluster.get<V1Secret>(owned.global),
-    cluster.get<V1ServiceAccount>(owned.serviceAccount),
-    cluster.get<V1Role>(owned.role),
-    cluster.get<V1RoleBinding>(owned.roleBinding),
-    cluster.get<V1DaemonSet>(owned.daemonSet),
-  ]);
-  return {
-    additional,
-    original: originalSecret,
-    extras: extraSecrets,
-    state,
-    global,
-    serviceAccount,
-    role,
-    roleBinding,
-    daemonSet,
-  };
+  return await together({
+    additional: cluster.get<V1Secret>(`${collections.secrets}/${additionalSecretName}`),
+    original: original === undefined ? ("absent" as const) : original.read(),
+    extras: extras(),
+    state: cluster.get<V1Secret>(owned.state),
+    global: cluster.get<V1Secret>(owned.global),
+    serviceAccount: cluster.get<V1ServiceAccount>(owned.serviceAccount),
+    role: cluster.get<V1Role>(owned.role),
+    roleBinding: cluster.get<V1RoleBinding>(owned.roleBinding),
+    daemonSet: cluster.get<V1DaemonSet>(owned.daemonSet),
+  });
+}
+
+type Results<Reads> = { readonly [Name in keyof Reads]: Awaited<Reads[Name]> };
+
+/** The results of reads that run at the same time. Rejects with the first error. */
+async function together<Reads extends object>(reads: Reads): Promise<Results<Reads>> {
+  const results = await Promise.all(Object.values(reads) as unknown[]);
+  const names = Object.keys(reads);
+  return Object.fromEntries(names.map((name, at) => [name, results[at]])) as Results<Reads>;
 }
 
 /** Our objects that exist, by name. */

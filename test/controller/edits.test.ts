@@ -1,10 +1,10 @@
-/** Other clients edit our objects, or have created objects with our names. */
+/** Other clients edit our objects. */
 import assert from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
 import { after, before, test } from "node:test";
 import type { V1DaemonSet, V1Role, V1RoleBinding, V1Secret } from "@kubernetes/client-node";
 import { role } from "#controller/objects/daemonset.ts";
-import { stays, until } from "../cluster/await.ts";
+import { until } from "../cluster/await.ts";
 import { NodesDriver } from "../harness/nodes/drive.ts";
 import * as plane from "./plane.ts";
 import { document, paths } from "./plane.ts";
@@ -33,27 +33,6 @@ const syncer = "global-pull-secret-syncer";
  * previous test, because separate deployments would take three more minutes.
  */
 const deployed = () => plane.deployed(on, first);
-
-for (const [name, path] of Object.entries(paths).filter(([, path]) =>
-  plane.ownPaths.includes(path),
-)) {
-  test(`recreates a deleted ${name} within seconds`, async () => {
-    const revision = await deployed();
-    const uid = (await on.api.get<V1Secret>(path))?.metadata?.uid;
-    await on.api.remove(path, uid ?? "");
-    await until(
-      "the object is back",
-      async () => ((await on.api.get<V1Secret>(path))?.metadata?.uid ?? uid) !== uid,
-      {
-        timeout: 10_000,
-      },
-    );
-    await until("the document is back, with a revision that is not lower", async () => {
-      const now = await plane.published(on);
-      return now?.document === first && now.revision >= revision;
-    });
-  });
-}
 
 const edits: readonly (readonly [
   sentence: string,
@@ -116,12 +95,6 @@ const edits: readonly (readonly [
     async () => (await valueOf("intent")) === Buffer.from("apply").toString("base64"),
   ],
   [
-    "immutability",
-    "secret",
-    { immutable: true },
-    async () => (await on.api.get<V1Secret>(paths.global))?.immutable !== true,
-  ],
-  [
     "our label",
     "secret",
     { metadata: { labels: { "app.kubernetes.io/managed-by": null } } },
@@ -172,46 +145,5 @@ for (const [sentence, kind, patch, repaired] of edits) {
     await until("the controller has written nothing for 1.5 s", () => recently().length === 0, {
       seen: recently,
     });
-  });
-}
-
-test("keeps other clients' labels when it repairs our objects", async () => {
-  await deployed();
-  await kubectl("label", "daemonset", syncer, "team=infra");
-  await kubectl("label", "secret", "global-pull-secret", "team=infra");
-  const image = {
-    spec: { template: { spec: { containers: [{ name: "agent", image: "evil" }] } } },
-  };
-  await kubectl("patch", "daemonset", syncer, "-p", JSON.stringify(image));
-  await until(
-    "the edit is repaired",
-    async () => (await podSpec())?.containers[0]?.image === plane.agentImage,
-  );
-  for (const kind of ["daemonset", "secret"])
-    assert.match(
-      await kubectl("get", kind, "-l", "team=infra", "-o", "name"),
-      /global-pull-secret/,
-    );
-});
-
-for (const [kind, name] of [
-  ["secret", "global-pull-secret"],
-  ["secret", "global-pull-secret-state"],
-  ["serviceaccount", syncer],
-] as const) {
-  test(`deploys nothing and changes nothing when another client has created the ${kind} ${name}`, async () => {
-    await plane.clear(on);
-    await (kind === "secret"
-      ? kubectl("create", "secret", "generic", name, "--from-literal=mine=1")
-      : kubectl("create", "serviceaccount", name));
-    const version = async () =>
-      await kubectl("get", kind, name, "-o", "jsonpath={.metadata.resourceVersion}");
-    const before = await version();
-    await plane.declare(on, first);
-    await plane.untilEvent(on, "ForeignObject", `${kind}s/${name}`);
-    assert.equal(await on.api.get(paths.daemonSet), undefined);
-    await kubectl("delete", "secret", "additional-pull-secret");
-    await stays("the object is untouched", async () => (await version()) === before, 1500);
-    await kubectl("delete", kind, name);
   });
 }

@@ -6,7 +6,6 @@ import { stays, until } from "../cluster/await.ts";
 import { killedAtRandom } from "./killed.ts";
 import * as plane from "./plane.ts";
 import {
-  begunAfter,
   deployed,
   kubelets,
   names,
@@ -18,7 +17,6 @@ import {
   served,
   servedForLong,
   start,
-  started,
   uids,
   undeclare,
   unready,
@@ -35,38 +33,10 @@ const podHashes = () => kubelets.model.nodes.flatMap(({ pods }) => pods.map(({ h
 /** The nodes that have this content. */
 const servedBy = (word: string) =>
   kubelets.model.nodes.filter(({ applied }) => applied === content(word));
-/** The nodes that are asked for this revision, also those whose agents have not begun. */
-const askedFor = (revision: number) =>
-  kubelets.model.nodes.filter(({ order }) => order?.revision === revision);
 test("asks one node first, and the other nodes one by one with a budget of 1", async () => {
   await start(1);
   const revision = await deployed();
   assert.deepEqual(kubelets.order(revision).toSorted(), names);
-  assert.equal(kubelets.mostAtOnce, 1);
-});
-
-test("asks several nodes at once after the first node's proof, and replaces no pod", async () => {
-  const before = await served("60%");
-  const pods = await uids();
-  let alone = 0;
-  kubelets.behaviour = (_, revision) => {
-    if (revision > before && begunAfter(before).length === 1)
-      alone = Math.max(alone, kubelets.atWork);
-    return "ready";
-  };
-  const revision = await published("two");
-  await plane.untilRolledOut(on, revision);
-  assert.ok(alone <= 1);
-  assert.ok(kubelets.mostAtOnce <= 2);
-  assert.deepEqual(await uids(), pods);
-});
-
-test("publishes each of several quick changes at once, and keeps to the budget", async () => {
-  await served(1);
-  for (const word of ["two", "three", "four"]) await plane.declare(on, content(word));
-  const last = await plane.untilPublished(on, content("four"));
-  await plane.untilRolledOut(on, last);
-  assert.ok(kubelets.model.nodes.every(({ applied }) => applied === content("four")));
   assert.equal(kubelets.mostAtOnce, 1);
 });
 
@@ -81,46 +51,6 @@ test("reports a source that changes too often, with its writer, and publishes it
   await undeclare();
   await plane.untilGone(on);
   assert.ok(kubelets.model.nodes.every(({ applied }) => applied === undefined));
-});
-
-test("repairs an edit of global-pull-secret within seconds in the middle of a rollout", async () => {
-  await served(1);
-  const revision = await published("two");
-  await until("the rollout is at its first node", () => started(revision) === 1);
-  const data = { ".dockerconfigjson": Buffer.from(content("evil")).toString("base64") };
-  const patch = JSON.stringify({ data });
-  await on.cluster.kubectl(
-    "patch",
-    "secret",
-    "global-pull-secret",
-    "-n",
-    "kube-system",
-    "-p",
-    patch,
-  );
-  const repaired = async () => (await plane.published(on))?.document === content("two");
-  await until("the Secret is repaired", repaired, { timeout: 10_000 });
-  await plane.untilRolledOut(on, (await plane.published(on))?.revision ?? 0);
-  assert.ok(kubelets.model.nodes.every(({ applied }) => applied === content("two")));
-});
-
-test("gives a joining node the served content while nothing newer is proved, and later the newest content", async () => {
-  const before = await served(1);
-  let isHeld = true;
-  kubelets.behaviour = (_, revision) => (isHeld && revision > before ? "hangs" : "ready");
-  const revision = await published("two");
-  await until("the first node is asked", () => askedFor(revision).length === 1);
-  await kubelets.add("late");
-  const late = () => kubelets.model.nodes.find(({ name }) => name === "late");
-  await until(
-    "the joining node has the content served before",
-    () => late()?.applied === content("one"),
-  );
-  assert.equal(askedFor(revision).length, 1);
-  isHeld = false;
-  await until("the joining node has the newest content", () => late()?.applied === content("two"), {
-    timeout: 60_000,
-  });
 });
 
 test("finishes a rollout and a withdrawal when the controller is killed at random moments", (context) =>

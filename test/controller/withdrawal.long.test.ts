@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { stays, until } from "../cluster/await.ts";
+import { stays } from "../cluster/await.ts";
 import * as plane from "./plane.ts";
 import { content, paths } from "./plane.ts";
 import { allowSeconds, untilCondition } from "./steer.ts";
@@ -60,34 +60,4 @@ test("stops waiting for an absent node after forgetAfter, and names the node unt
   assert.deepEqual([object?.metadata.name, others], ["c", []]);
   await on.cluster.kubectl("delete", "nps", "c", "-n", "kube-system");
   await untilCondition(on, "NodesLeftOut", "False");
-});
-
-test("stops waiting for an absent node when its Node object is deleted", async () => {
-  await kubelets.add("gone");
-  await start("100%");
-  await deployed();
-  await kubelets.die("gone");
-  await undeclare();
-  await plane.untilEvent(on, "NodesAwaited", "gone", 150_000);
-  await kubelets.remove("gone");
-  await plane.untilGone(on, 150_000);
-});
-
-test("rolls out to all nodes, one at a time, when the Secret is created again during the wait for an absent node", async () => {
-  await start(1);
-  const revision = await deployed();
-  await kubelets.die("c");
-  await undeclare();
-  await plane.untilEvent(on, "NodesAwaited", "c", 150_000);
-  assert.deepEqual(begunAfter(revision), ["a", "b"]);
-  kubelets.mostAtOnce = 0;
-  await plane.declare(on, content("again"));
-  const next = await plane.untilPublished(on, content("again"));
-  assert.ok(next > revision);
-  await plane.untilRolledOut(on, next);
-  assert.equal(kubelets.mostAtOnce, 1);
-  await kubelets.revive("c");
-  await until("node c has the content too", () => kubelets.order(next).includes("c"), {
-    timeout: 150_000,
-  });
 });

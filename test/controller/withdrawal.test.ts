@@ -23,14 +23,6 @@ test("removes the entries from all nodes at once, whatever the budget, and delet
   assert.deepEqual(await plane.nodePullSecrets(on), []);
 });
 
-test("removes the entries of nodes whose files another program has just replaced", async () => {
-  await served(1);
-  for (const node of kubelets.model.nodes) kubelets.model.overwrite(node);
-  await undeclare();
-  await plane.untilGone(on);
-  assert.ok(kubelets.model.nodes.every(({ applied }) => applied === undefined));
-});
-
 test("rolls out the new Secret when it is created in the middle of a withdrawal", async () => {
   const revision = await served(1);
   kubelets.behaviour = (node) => (node === "b" ? "hangs" : "ready");

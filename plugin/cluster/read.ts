@@ -1,4 +1,7 @@
-/** Reads objects that the caller may have no right to read, and lists of objects. */
+/**
+ * Reads objects that the caller may have no right to read, and lists of objects, and repeats writes
+ * after a conflict.
+ */
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 
@@ -12,6 +15,23 @@ export async function ifAllowed<T, const Otherwise>(
   } catch (error) {
     if (error instanceof ApiError && error.status === 403) return otherwise;
     throw error;
+  }
+}
+
+/**
+ * Maximum number of attempts at a write. If all attempts end in a conflict, another client writes
+ * the object all the time.
+ */
+const attempts = 5;
+
+/** Reads and writes again after a conflict. */
+export async function untilUncontested<T>(readAndWrite: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await readAndWrite();
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== 409 || attempt === attempts) throw error;
+    }
   }
 }
 

@@ -7,17 +7,15 @@ import { object, conditionsOf } from "../object.fixture.ts";
 import { deployment } from "../removal/objects.ts";
 
 type Body = Readonly<{
-  metadata: Readonly<{ annotations: Record<string, string>; resourceVersion?: string }>;
+  metadata: Readonly<{ annotations?: Record<string, string>; resourceVersion: string }>;
   spec?: object;
 }>;
 
-/** Returns the fields that the last apply declared. */
-function declared({ writes }: FakeCluster): Body {
-  const [{ path, body, options } = { path: "", body: {}, options: {} }] = writes.slice(-1);
-  assert.equal(path, globalPullSecretPath);
-  assert.deepEqual(options, { manager: "kubectl-pull-secret", force: true });
-  // Converts the body to JSON, as the client sends it.
-  return JSON.parse(JSON.stringify(body)) as Body;
+/** Returns the fields of the last patch. */
+function patched({ writes }: FakeCluster): Body {
+  const [{ verb, path, body } = { verb: "", path: "", body: {} }] = writes.slice(-1);
+  assert.deepEqual([verb, path], ["patch", globalPullSecretPath]);
+  return body as Body;
 }
 
 function clusterWith(reported: GlobalPullSecret): FakeCluster {
@@ -32,51 +30,21 @@ for (const [argv, managementState, said] of [
   ["withdraw --yes", "Withdrawn", /pull-secret wait/],
 ] as const)
   test(`\`${argv}\` writes one field`, async () => {
-    // A person wrote this annotation, so an apply of ours must not contain it.
-    const annotations = { "globalpullsecret.io/retry": "1" };
-    const cluster = clusterWith(object({ metadata: { annotations } }));
+    const cluster = clusterWith(object({ metadata: { uid: "u1" } }));
     const { code, out } = await call(argv.split(" "), { cluster });
     assert.equal(code, 0);
     assert.match(out, said);
-    const body = declared(cluster);
-    assert.deepEqual([body.spec, body.metadata.annotations], [{ managementState }, {}]);
-    assert.equal(body.metadata.resourceVersion, "900");
+    const metadata = { uid: "u1", resourceVersion: "900" };
+    assert.deepEqual(patched(cluster), { metadata, spec: { managementState } });
   });
 
 test("`retry` writes a new time into the annotation, and does not change the spec", async () => {
   const cluster = clusterWith(object({}));
   assert.equal((await call(["retry"], { cluster })).code, 0);
-  const body = declared(cluster);
+  const body = patched(cluster);
   assert.equal(body.spec, undefined);
-  const asked = body.metadata.annotations["globalpullsecret.io/retry"] ?? "";
+  const asked = body.metadata.annotations?.["globalpullsecret.io/retry"] ?? "";
   assert.ok(Math.abs(Date.parse(asked) - Date.now()) < 60_000, asked);
-});
-
-/** A paused object with a retry, as the API server stores it after our apply. */
-const pausedByUs = object({
-  spec: { managementState: "Paused" },
-  metadata: {
-    annotations: { "globalpullsecret.io/retry": "1" },
-    managedFields: [
-      {
-        manager: "kubectl-pull-secret",
-        operation: "Apply",
-        fieldsV1: {
-          "f:metadata": { "f:annotations": { "f:globalpullsecret.io/retry": {} } },
-          "f:spec": { "f:managementState": {} },
-        },
-      },
-    ],
-  },
-});
-
-test("`retry` keeps the plugin's own state, and `resume` its annotation", async () => {
-  const retried = clusterWith(pausedByUs);
-  await call(["retry"], { cluster: retried });
-  assert.deepEqual(declared(retried).spec, { managementState: "Paused" });
-  const resumed = clusterWith(pausedByUs);
-  await call(["resume"], { cluster: resumed });
-  assert.deepEqual(declared(resumed).metadata.annotations, { "globalpullsecret.io/retry": "1" });
 });
 
 test("refuses to change a field that a GitOps tool declares", async () => {
@@ -112,14 +80,13 @@ test("reads the object again after a conflict", async () => {
     throw refusal(409, verb, path);
   };
   assert.equal((await call(["pause"], { cluster })).code, 0);
-  assert.equal(declared(cluster).metadata.resourceVersion, "901");
+  assert.equal(patched(cluster).metadata.resourceVersion, "901");
 });
 
 test("repeats a write only after a conflict, and at most five times", async () => {
   for (const [status, writes] of [
     [409, 5],
     [500, 1],
-    [404, 1],
   ] as const) {
     const cluster = clusterWith(object({}));
     let count = 0;
@@ -129,7 +96,7 @@ test("repeats a write only after a conflict, and at most five times", async () =
     };
     const { code, err } = await call(["pause"], { cluster });
     assert.deepEqual([code, count], [1, writes]);
-    assert.match(err, status === 404 ? /^globalpullsecrets: not served by/ : /^apply .*Refused; /);
+    assert.match(err, /^patch .*Refused; /);
   }
 });
 
@@ -151,10 +118,14 @@ test("`withdraw` asks on a terminal, and requires --yes without one", async () =
   assert.equal(asked[0], "Take the pull secret off every node of fake?");
 });
 
-test("creates the object if it does not exist", async () => {
+test("writes nothing if the object does not exist", async () => {
   const cluster = new FakeCluster();
-  assert.equal((await call(["pause"], { cluster })).code, 0);
-  assert.deepEqual(cluster.writes[0]?.options, { manager: "kubectl-pull-secret", force: false });
+  const { code, err } = await call(["pause"], { cluster });
+  assert.deepEqual([code, cluster.writes], [1, []]);
+  assert.match(
+    err,
+    /^globalpullsecret\/cluster: not found; the controller creates it after 30 s; /,
+  );
 });
 
 const fieldsV1 = { "f:spec": { "f:managementState": {} } };
@@ -169,13 +140,13 @@ for (const [argv, state] of [
   test(`\`${argv}\` overrides the state that Helm declares`, async () => {
     const cluster = declaring("Managed");
     assert.equal((await call(argv.split(" "), { cluster })).code, 0);
-    assert.deepEqual(declared(cluster).spec, { managementState: state });
+    assert.deepEqual(patched(cluster).spec, { managementState: state });
   });
 
 test("`resume` ends a pause that Helm declares, because Helm does not revert it", async () => {
   const cluster = declaring("Paused");
   assert.equal((await call(["resume"], { cluster })).code, 0);
-  assert.deepEqual(declared(cluster).spec, { managementState: "Managed" });
+  assert.deepEqual(patched(cluster).spec, { managementState: "Managed" });
 });
 
 const byHelm = { annotations: { "meta.helm.sh/release-name": "gps" } };

@@ -39,13 +39,7 @@ test("cleans the nodes, then deletes the controller and its rights, then the CRD
   );
   assert.match(err, /60 of 100 nodes/);
   assert.deepEqual(fake.writes[0]?.body, {
-    apiVersion: "globalpullsecret.io/v1alpha1",
-    kind: "GlobalPullSecret",
-    metadata: {
-      name: "cluster",
-      resourceVersion: "101",
-      annotations: {},
-    },
+    metadata: { uid: "", resourceVersion: "101" },
     spec: { managementState: "Withdrawn" },
   });
 });

@@ -2,7 +2,6 @@
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
 import { secretType } from "#contract/names.ts";
-import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { Credential } from "#pullsecret/document/auth.ts";
 import type { Parsed } from "#pullsecret/document/parse.ts";
@@ -11,6 +10,7 @@ import { isObject, readJson, type JsonObject } from "#pullsecret/json/json.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
 import { imagesOf } from "#pullsecret/registry/key.ts";
 import { secretPath } from "../cluster/object.ts";
+import { untilUncontested } from "../cluster/read.ts";
 import { Refused } from "../terminal/io.ts";
 import { codedLine, type Protection, refusedFor, verdictOn } from "./verdict.ts";
 import { refuseDeclared, writeDocument } from "./write.ts";
@@ -37,12 +37,6 @@ export type Rewritten = Readonly<{
 }>;
 
 /**
- * Maximum number of attempts at a write. If all attempts end in a conflict, another client writes
- * the Secret all the time.
- */
-const attempts = 5;
-
-/**
  * Reads, edits, checks and writes the Secret. If another client writes the Secret in between, we
  * start again. Creates the Secret if it does not exist. Deletes the Secret if no useful entry
  * remains, because the controller would refuse a Secret without a useful entry, and the removed
@@ -50,14 +44,10 @@ const attempts = 5;
  * result, or if another tool declares the content.
  */
 export async function rewrite(cluster: Cluster, change: DocumentRewrite): Promise<Rewritten> {
-  for (let attempt = 1; ; attempt += 1) {
+  return await untilUncontested(async () => {
     const live = await cluster.get<V1Secret>(secretPath(change.secret));
-    try {
-      return await write(cluster, live, change);
-    } catch (error) {
-      if (!(error instanceof ApiError) || error.status !== 409 || attempt === attempts) throw error;
-    }
-  }
+    return await write(cluster, live, change);
+  });
 }
 
 async function write(

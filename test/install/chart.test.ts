@@ -322,7 +322,7 @@ test("renders no hook with hooks.enabled=false, so that kubectl apply starts no 
  * Hook Job → its event, its deadline in seconds, and the verbs of its account on GlobalPullSecrets.
  */
 const hooks = {
-  withdraw: ["pre-delete", 300, ["get", "list", "watch", "create", "patch"]],
+  withdraw: ["pre-delete", 300, ["get", "list", "watch", "patch"]],
   test: ["test", 300, ["get", "list", "watch"]],
 } as const;
 

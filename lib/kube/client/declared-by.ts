@@ -39,17 +39,6 @@ export function undoneBy(
   return declaring?.manager;
 }
 
-/** True when an earlier apply of this manager set the field. */
-export function isDeclaredBy(
-  manager: string,
-  metadata: V1ObjectMeta | undefined,
-  path: Path,
-): boolean {
-  return (metadata?.managedFields ?? []).some(
-    (entry) => entry.manager === manager && entry.operation === "Apply" && owns(entry, path),
-  );
-}
-
 /** True when `kubectl apply`, or a tool that applies in its way, has declared the object. */
 export const isAppliedByKubectl = (metadata: V1ObjectMeta | undefined): boolean =>
   metadata?.annotations?.[lastApplied] !== undefined ||

@@ -17,7 +17,7 @@ import { noState } from "#controller/objects/state.fixture.ts";
 import { stateSecret } from "#controller/objects/state.ts";
 import { policyWith } from "#controller/policy/policy.fixture.ts";
 import { fieldManager } from "#kube/client/ownership.ts";
-import { factsOf, type Kept, nothingKept, type Observed, readRollout } from "./observe.ts";
+import { factsOf, type Kept, nothingKept, type Observed } from "./observe.ts";
 import type { AgentPod, NodeMetadata, NodeObject } from "./objects.ts";
 import { content } from "./world.fixture.ts";
 
@@ -341,18 +341,6 @@ const removals: readonly (readonly [
     ["a.example", "c.example"],
     true,
   ],
-  [
-    "nothing if a registry is spelled differently",
-    { newest: ["https://a.example/v2/"], served: undefined },
-    ["a.example"],
-    false,
-  ],
-  [
-    "nothing if Docker Hub is named by its other key",
-    { newest: ["https://index.docker.io/v1/"], served: undefined },
-    ["docker.io"],
-    false,
-  ],
 ];
 for (const [what, { newest, served }, after, expected] of removals)
   test(`finds that the wanted content removes ${what}`, () => {
@@ -400,21 +388,3 @@ test("passes on the recorded state, a pause and a retry", () => {
   assert.deepEqual(seen.state, rollout);
   assert.deepEqual([seen.isPaused, seen.retry, facts().isPaused], [true, "2", false]);
 });
-
-const damaged: readonly (readonly [what: string, rollout: unknown, expected: object])[] = [
-  ["no state", undefined, { revision: 0, proved: false, served: false, bucketUntil: 0 }],
-  ["text instead of an object", "x", { revision: 0 }],
-  [
-    "an impossible revision",
-    { revision: -1, proved: true, retry: "1" },
-    { revision: 0, retry: "1" },
-  ],
-  [
-    "lists with other values",
-    { revision: 4, asked: [1, "a"], lost: "x", bucketUntil: "2" },
-    { revision: 4, asked: ["a"], lost: [], bucketUntil: 0 },
-  ],
-];
-for (const [what, rollout, expected] of damaged)
-  test(`reads ${what} as empty`, () =>
-    assert.partialDeepStrictEqual(readRollout(rollout), expected));

@@ -199,12 +199,3 @@ test("compares versions as numbers, not as text: 100 is later than 99", () => {
   informer.received(at("99"), "99");
   assert.deepEqual(shownBy(informer), { object: at("100") });
 });
-
-test("after a list, shows the new object if the old one was deleted while the watch was down", () => {
-  const informer = new Informer();
-  informer.listed(at("5", "old"), "5");
-  informer.lost();
-  assert.equal(shownBy(informer), "read");
-  informer.listed(at("9", "new"), "9");
-  assert.deepEqual(shownBy(informer), { object: at("9", "new") });
-});

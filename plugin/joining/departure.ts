@@ -10,16 +10,11 @@ import { Refused } from "../terminal/io.ts";
 /**
  * Deletes the account first. Its token is then no longer valid, so the fleet's controller cannot
  * repair the objects that we delete next: bindings, the Secrets that this host's FleetSecrets have
- * placed (except with `keepSecrets`), and Roles. The Roles come after the Secrets, because only the
- * Roles show where Secrets can be: if this removal fails, the next removal needs the Roles. We
- * delete only objects that carry `joinedBy` or this host's mark. Returns a line for each deleted
- * object.
+ * placed, and Roles. The Roles come after the Secrets, because only the Roles show where Secrets
+ * can be: if this removal fails, the next removal needs the Roles. We delete only objects that
+ * carry `joinedBy` or this host's mark. Returns a line for each deleted object.
  */
-export async function leave(
-  cluster: Cluster,
-  joinedBy: string,
-  keepSecrets = false,
-): Promise<readonly string[]> {
+export async function leave(cluster: Cluster, joinedBy: string): Promise<readonly string[]> {
   const isFromJoin = isMadeBy(joinedBy);
   const roles = await rolesIn(cluster, isFromJoin);
   const spaces = roles.map(({ metadata }) => metadata?.namespace ?? "");
@@ -35,7 +30,7 @@ export async function leave(
     spaces.map((where) => pathOf("rolebindings", where)),
     isFromJoin,
   );
-  if (!keepSecrets) await dropAll(roles.flatMap(targetsOf).map(secretPathOf), placed);
+  await dropAll(roles.flatMap(targetsOf).map(secretPathOf), placed);
   await dropAll(
     spaces.map((where) => pathOf("roles", where)),
     isFromJoin,

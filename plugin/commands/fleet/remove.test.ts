@@ -67,7 +67,6 @@ for (const [what, joinedBy, expected] of [
 for (const [argv, code, message] of [
   [["west", "--yes"], 1, "west: not joined; kubectl pull-secret fleet list shows which are\n"],
   [["east", "--forget", "--context", "fake"], 2, /^--forget: does nothing there; leave out /],
-  [["east", "--forget", "--keep-secrets"], 2, /^--forget: does nothing there; leave out /],
 ] as const)
   test(`refuses \`fleet remove ${argv.join(" ")}\`, and writes nothing`, async () => {
     const cluster = clusterOf("id/east");
@@ -81,7 +80,6 @@ test("asks before it deletes placed Secrets", async () => {
     [[], true, 1, true],
     [[], false, 1, false],
     [["--yes"], false, 0, true],
-    [["--keep-secrets"], false, 0, true],
   ] as const) {
     const cluster = clusterOf("id/east");
     const questions: string[] = [];
@@ -117,7 +115,7 @@ function listedFor(times: number) {
   return { cluster, seen };
 }
 
-for (const flag of ["--yes", "--keep-secrets", "--forget"])
+for (const flag of ["--yes", "--forget"])
   test(`with ${flag}, deletes nothing before every FleetSecret has forgotten the cluster`, async () => {
     const { cluster, seen } = listedFor(1);
     const context = flag === "--forget" ? [] : ["--context", "fake"];

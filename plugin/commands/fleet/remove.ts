@@ -29,7 +29,7 @@ export const remove = command(
       "FleetSecrets have placed. Last, deletes the token and the ClusterProfile in the host. Without\n" +
       "--context it uses the context with the cluster's name, or else the context of the join. If the\n" +
       "cluster cannot be reached, or if another host has joined it, nothing is changed on either\n" +
-      "side, except with --forget. Asks first, except with --keep-secrets or --forget.",
+      "side, except with --forget. Asks first, except with --forget.",
     flags: {
       NAME: {
         read: cluster,
@@ -39,20 +39,19 @@ export const remove = command(
       },
       ...yesFlag,
       ...pairFlags,
-      "keep-secrets": { ...toggle, what: "keep the Secrets that FleetSecrets have placed there" },
       forget: {
         ...toggle,
         what: "change nothing there, because the cluster is gone or belongs to another host",
       },
     },
     rules: [
-      ({ forget, context, "keep-secrets": keep }) =>
-        forget === true && (context !== undefined || keep === true)
-          ? "--forget: does nothing there; leave out --context and --keep-secrets"
+      ({ forget, context }) =>
+        forget === true && context !== undefined
+          ? "--forget: does nothing there; leave out --context"
           : undefined,
     ],
   },
-  async ({ NAME: name, forget, yes, "keep-secrets": keep, ...how }, io) => {
+  async ({ NAME: name, forget, yes, ...how }, io) => {
     const host = await io.reach(hostOf(how));
     const forgotten = async (joined: ClusterProfile) => {
       const listing = await release(host, joined);
@@ -81,10 +80,10 @@ export const remove = command(
       const byHand = `delete there by hand: ${allThatIsMade}; then repeat with --forget`;
       await refuseForeign(joinedCluster, joinedBy, byHand);
       const question = `Delete in ${joinedCluster.identity} the Secrets that FleetSecrets have placed, and remove ${name}?`;
-      await agree(yes || keep, question, io);
+      await agree(yes, question, io);
       await forgotten(profile);
       // The names come from that cluster, so we escape them.
-      for (const line of await leave(joinedCluster, joinedBy, keep))
+      for (const line of await leave(joinedCluster, joinedBy))
         io.out(`${name}: ${escape(line)} deleted\n`);
     } else await forgotten(profile);
     const token = await host.get<Named>(tokenPath(name), { as: "metadata" });

@@ -60,6 +60,8 @@ export const notRun: Readonly<Record<string, string>> = {
     "needs the quick start's registry; test/kind follows the page",
   "kubectl wait --for=condition=Stalled globalpullsecret/cluster --timeout=2m":
     "needs the quick start's mistake; test/kind follows the page",
+  "kubectl pull-secret wait --deleted":
+    "needs the quick start's deletion; test/kind follows the page",
   ...Object.fromEntries(
     [
       "fleet join east --context admin@east",

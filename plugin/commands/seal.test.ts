@@ -69,22 +69,10 @@ test("M9: writes a separate file for each cluster, and nothing secret into any f
   );
 });
 
-for (const scope of ["namespace-wide", "cluster-wide"])
-  test(`writes the annotation for scope ${scope} into the metadata of the SealedSecret and of its template`, async () => {
-    assert.equal((await seal(`--cert east=east.pem --scope ${scope}`)).code, 0);
-    const text = readFileSync(join(sealed, "east.yaml"), "utf8");
-    const annotations = text.match(/^ *sealedsecrets\.bitnami\.com.*$/gm);
-    const reported = `sealedsecrets.bitnami.com/${scope}: "true"`;
-    assert.deepEqual(
-      annotations?.map((annotation) => annotation.trim()),
-      [reported, reported],
-    );
-  });
-
 test("M9: stores no digest of the content in the index", async () => {
   await seal(both);
   const { clusters, ...rest } = index();
-  const its = { namespace: "kube-system", name: "additional-pull-secret", scope: "strict" };
+  const its = { namespace: "kube-system", name: "additional-pull-secret" };
   assert.deepEqual(rest, { version: 1, ...its });
   for (const [name, pem] of Object.entries({ east, west })) {
     const { fingerprint256, validTo } = new X509Certificate(pem);
@@ -125,13 +113,11 @@ test("when a cluster's certificate has changed, writes nothing until --renewed c
   assert.equal(index().clusters["east"]?.fingerprint, other?.fingerprint);
 });
 
-test("refuses a folder of another Secret or another scope", async () => {
+test("refuses a folder of another Secret", async () => {
   await seal("--cert east=east.pem");
-  for (const other of ["--secret team-pull-secret", "--scope cluster-wide"]) {
-    const { code, err } = await seal(`--cert east=east.pem ${other}`);
-    assert.equal(code, 1);
-    assert.match(err, /^sealed: holds kube-system\/additional-pull-secret, strict; give /);
-  }
+  const { code, err } = await seal("--cert east=east.pem --secret team-pull-secret");
+  assert.equal(code, 1);
+  assert.match(err, /^sealed: holds kube-system\/additional-pull-secret; give /);
 });
 
 test("never replaces a file that it did not write", async () => {
@@ -197,7 +183,7 @@ test("accepts a Secret of any namespace, and writes its name and namespace as st
     assert.deepEqual(manifest.spec.template.metadata, { name, namespace });
     const other = await seal("--cert east=east.pem");
     assert.equal(other.code, 1, "this directory is for another Secret");
-    assert.match(other.err, /^sealed: holds .*, strict; give the same --secret/);
+    assert.match(other.err, /^sealed: holds .*; give the same --secret/);
   }
 });
 
@@ -205,7 +191,7 @@ test("stops before it writes if the index is damaged", async () => {
   await seal("--cert east=east.pem");
   const { clusters, ...rest } = index();
   const damaged = [
-    ...["version", "namespace", "name", "scope"].map((field) => ({ [field]: 0 })),
+    ...["version", "namespace", "name"].map((field) => ({ [field]: 0 })),
     ...["fingerprint", "until"].map((field) => ({
       clusters: { east: { ...clusters["east"], [field]: 0 } },
     })),

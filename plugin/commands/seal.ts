@@ -5,7 +5,7 @@
 import type { Rule } from "#contract/flags.ts";
 import type { Table } from "#contract/table.ts";
 import { additionalSecretName, namespace } from "#contract/names.ts";
-import { oneOf, Wrong } from "#contract/values.ts";
+import { Wrong } from "#contract/values.ts";
 import { escape } from "#pullsecret/problems/keypath.ts";
 import { clusterFlags } from "../cluster/flags.ts";
 import { routesTo } from "../clusters/contexts.ts";
@@ -43,10 +43,7 @@ function certificateFile(text: string): Given | Wrong {
     : new Wrong("is not CLUSTER=FILE (example: east=east.pem)");
 }
 
-/**
- * Reads NAME or NAMESPACE/NAME of a Secret. In scope `strict`, a sealed value is valid only for
- * this name and namespace.
- */
+/** Reads NAME or NAMESPACE/NAME of a Secret. A sealed value is valid only for this Secret. */
 function secretAt(text: string): Readonly<{ namespace: string; name: string }> | Wrong {
   const [name = "", where = namespace, ...more] = text.split("/").toReversed();
   const isName = name.length <= 253 && name.split(".").every((label) => clusterName.test(label));
@@ -66,11 +63,6 @@ const flags = {
     read: certificateFile,
     repeated: true,
     what: "CLUSTER=FILE, a cluster's public certificate",
-  },
-  scope: {
-    read: oneOf("strict", "namespace-wide", "cluster-wide"),
-    standard: "strict",
-    what: "scope of each SealedSecret, as in kubeseal: strict, namespace-wide or cluster-wide",
   },
   secret: {
     read: secretAt,
@@ -130,7 +122,7 @@ export const seal = command(
     const certificates = withFetched(await readAll(cert, io), fetched);
     const secret = await sealableFrom(await io.read(file, longestManifest), how.secret, io);
     const { namespace: where, name: called } = secret;
-    const target: SealTarget = { namespace: where, name: called, scope: how.scope };
+    const target: SealTarget = { namespace: where, name: called };
     const before = sealedBefore(output, target, certificates);
     refuseChanged(before, certificates, new Set(how.renewed));
     for (const line of sharedLines({ ...before, ...certificates })) io.err(line);
@@ -231,19 +223,19 @@ function sharedLines(
 
 /**
  * The clusters in the directory's index that have a file or that the command line names. Throws
- * Refused if the index is for another Secret or scope.
+ * Refused if the index is for another Secret.
  */
 function sealedBefore(
   directory: string,
-  { namespace: where, name, scope }: SealTarget,
+  { namespace: where, name }: SealTarget,
   named: Readonly<Record<string, Certificate>>,
 ): Readonly<Record<string, Sealed>> {
   const index = indexOf(directory);
   if (index === undefined) return {};
-  if (index.namespace !== where || index.name !== name || index.scope !== scope)
+  if (index.namespace !== where || index.name !== name)
     throw new Refused(
-      `${directory}: holds ${escape(`${index.namespace}/${index.name}`)}, ${index.scope}; ` +
-        "give the same --secret and --scope, or another directory",
+      `${directory}: holds ${escape(`${index.namespace}/${index.name}`)}; ` +
+        "give the same --secret, or another directory",
     );
   const files = clustersIn(directory);
   return Object.fromEntries(

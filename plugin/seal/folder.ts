@@ -6,7 +6,7 @@ import { Misuse, Refused } from "../terminal/io.ts";
 import { Buffer } from "node:buffer";
 import { isObject, readJson, type Json } from "#pullsecret/json/json.ts";
 import type { Certificate } from "./certificate.ts";
-import type { Scope, SealTarget } from "./sealed-secret.ts";
+import type { SealTarget } from "./sealed-secret.ts";
 
 /** The folder's index. Undefined if nothing has been sealed yet. */
 export function indexOf(directory: string): SealedIndex | undefined {
@@ -85,9 +85,9 @@ export const fileOf = (cluster: string): string => `${cluster}.yaml`;
 const version = 1;
 
 /** The text of the index. Clusters are sorted by name, so a new cluster adds one line to a diff. */
-export function writeIndex({ namespace, name, scope, clusters }: SealedIndex): string {
+export function writeIndex({ namespace, name, clusters }: SealedIndex): string {
   const sorted = Object.entries(clusters).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  const index = { version, namespace, name, scope, clusters: Object.fromEntries(sorted) };
+  const index = { version, namespace, name, clusters: Object.fromEntries(sorted) };
   return `${JSON.stringify(index, undefined, 2)}\n`;
 }
 
@@ -100,13 +100,11 @@ function readIndex(bytes: Uint8Array, path: string): SealedIndex {
   return index;
 }
 
-const scopes: readonly unknown[] = ["strict", "namespace-wide", "cluster-wide"] satisfies Scope[];
-
 function asIndex(value: Json): SealedIndex | undefined {
   if (!isObject(value) || value["version"] !== version) return undefined;
-  const { namespace, name, scope, clusters } = value;
+  const { namespace, name, clusters } = value;
   if (typeof namespace !== "string" || typeof name !== "string") return undefined;
-  if (!scopes.includes(scope) || !isObject(clusters)) return undefined;
+  if (!isObject(clusters)) return undefined;
   const sealedByCluster: Record<string, Sealed> = {};
   for (const [cluster, sealed] of Object.entries(clusters)) {
     if (!isObject(sealed)) return undefined;
@@ -114,5 +112,5 @@ function asIndex(value: Json): SealedIndex | undefined {
     if (typeof fingerprint !== "string" || typeof until !== "string") return undefined;
     sealedByCluster[cluster] = { fingerprint, until };
   }
-  return { namespace, name, scope: scope as Scope, clusters: sealedByCluster };
+  return { namespace, name, clusters: sealedByCluster };
 }

@@ -40,7 +40,7 @@ type Sealed = Readonly<{
 
 test("M8: seals each value of a secret.yaml under the Secret's own name, keeps the other fields readable, and leaks no value", async () => {
   const secret = await sealableFrom(Buffer.from(secretYaml), undefined, io);
-  const target = { namespace: secret.namespace, name: secret.name, scope: "strict" } as const;
+  const target = { namespace: secret.namespace, name: secret.name };
   const text = sealedSecret(secret, certificate, target);
   assert.ok(!text.includes("planted"));
   const { encryptedData, template } = (load(text) as Sealed).spec;
@@ -68,7 +68,7 @@ test("M8: seals each value of a secret.yaml under the Secret's own name, keeps t
 test("M8: --secret renames the manifest's Secret, and its values are bound to the new name", async () => {
   const target = { namespace: "shop", name: "login" };
   const secret = await sealableFrom(Buffer.from(secretYaml), target, io);
-  const text = sealedSecret(secret, certificate, { ...target, scope: "strict" });
+  const text = sealedSecret(secret, certificate, target);
   const { encryptedData } = (load(text) as Sealed).spec;
   assert.equal(open(encryptedData["PASSWORD"] ?? "", privateKey, "shop/login"), "planted");
 });

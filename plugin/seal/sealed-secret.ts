@@ -5,16 +5,6 @@ import { Buffer } from "node:buffer";
 import { constants, createCipheriv, type KeyObject, publicEncrypt, randomBytes } from "node:crypto";
 
 /**
- * The annotations that show a value's scope to the controller of Sealed Secrets. The scope `strict`
- * has no annotation.
- */
-const scopeAnnotations = {
-  strict: undefined,
-  "namespace-wide": "sealedsecrets.bitnami.com/namespace-wide",
-  "cluster-wide": "sealedsecrets.bitnami.com/cluster-wide",
-} as const;
-
-/**
  * The manifest, as YAML. The sealed values are base64, which needs no quotes. All other text of the
  * Secret is in quotes.
  */
@@ -23,8 +13,6 @@ export function sealedSecret(
   { publicKey }: Certificate,
   target: SealTarget,
 ): string {
-  const annotation = scopeAnnotations[target.scope];
-  const scope = annotation === undefined ? {} : { [annotation]: "true" };
   const names = [`name: ${scalar(target.name)}`, `namespace: ${scalar(target.namespace)}`];
   const sealed = Object.entries(secret.data)
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
@@ -33,7 +21,7 @@ export function sealedSecret(
     "apiVersion: bitnami.com/v1alpha1",
     "kind: SealedSecret",
     "metadata:",
-    ...indented(2, [...names, ...mapOf("annotations", scope)]),
+    ...indented(2, names),
     "spec:",
     "  encryptedData:",
     ...indented(4, sealed),
@@ -43,7 +31,7 @@ export function sealedSecret(
     ...indented(6, [
       ...names,
       ...mapOf("labels", secret.labels),
-      ...mapOf("annotations", { ...secret.annotations, ...scope }),
+      ...mapOf("annotations", secret.annotations),
     ]),
     `    type: ${/^[a-z]+\.[a-z.]+\/[a-z-]+$/.test(secret.type) ? secret.type : JSON.stringify(secret.type)}`,
     "",
@@ -75,20 +63,13 @@ function indented(by: number, lines: readonly string[]): string[] {
   return lines.map((line) => " ".repeat(by) + line);
 }
 
-/**
- * Where a sealed value is valid, in the words of Sealed Secrets: only in a Secret with this
- * namespace and name, only in this namespace, or everywhere.
- */
-export type Scope = "strict" | "namespace-wide" | "cluster-wide";
-
-export type SealTarget = Readonly<{ namespace: string; name: string; scope: Scope }>;
+/** The only Secret in which a sealed value is valid (the scope `strict` of Sealed Secrets). */
+export type SealTarget = Readonly<{ namespace: string; name: string }>;
 
 /**
  * The text to which a value is bound. With another text, the controller cannot decrypt the value.
  */
-export function labelOf({ namespace, name, scope }: SealTarget): string {
-  return { strict: `${namespace}/${name}`, "namespace-wide": namespace, "cluster-wide": "" }[scope];
-}
+export const labelOf = ({ namespace, name }: SealTarget): string => `${namespace}/${name}`;
 
 /**
  * Base64 of three parts: the length of the wrapped key (2 bytes), the key wrapped by RSA-OAEP with

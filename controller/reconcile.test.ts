@@ -9,7 +9,7 @@ import type { KubernetesObject } from "@kubernetes/client-node";
 import { secretType } from "#contract/names.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { collections, owned } from "#kube/client/paths.ts";
-import { contentDigest, type Published, readPublished } from "./objects/global-secret.ts";
+import { type Published, readPublished } from "./objects/global-secret.ts";
 import type { Outcome } from "./status/outcome.ts";
 import { policyWith } from "./policy/policy.fixture.ts";
 import type { ExtraSource, ManagementState, WithdrawalPolicy } from "./policy/policy.ts";
@@ -67,16 +67,6 @@ const additionalPath = `${collections.secrets}/additional-pull-secret`;
 const originalPath = `${collections.secrets}/pull-secret`;
 const text = (pair: string) =>
   JSON.stringify({ auths: { "quay.io": { auth: Buffer.from(pair).toString("base64") } } });
-
-/** The parts of a report on which no decision is based. */
-const told = {
-  code: "GPS200",
-  message: "",
-  mode: "Restart",
-  version: "1",
-  since: 1,
-  time: 1,
-} as const;
 
 /** An informer of these objects. */
 const showing = <T>(items: ReadonlyMap<string, T>) => ({
@@ -165,15 +155,6 @@ function start(graceSeconds: number, onDelete: WithdrawalPolicy["onDelete"] = "W
       nodes.set(name, { name, uid: name, created: 1, isControlPlane: false });
       nodeObjects.set(name, { ...object, report: undefined });
     },
-    /** The agents of all Nodes confirm the published release. */
-    confirmed: () => {
-      const published = readPublished(objects.get(owned.global));
-      assert.ok(published !== undefined);
-      const { revision } = published;
-      const content = { revision, digest: contentDigest(published), attempt: 1 };
-      const report = { ...content, ...told, result: "Removed" as const };
-      for (const [name, object] of nodeObjects) nodeObjects.set(name, { ...object, report });
-    },
     manage: (state: ManagementState) => (managementState = state),
     onDelete: (chosen: WithdrawalPolicy["onDelete"]) => (onDelete = chosen),
     /** When a withdrawal begins, according to the report. */
@@ -236,36 +217,22 @@ test("changes nothing when a Secret is deleted and created again within the grac
   assert.equal(on.state().absentSince.size, 0);
 });
 
-test("makes one change when a Secret is created again with other entries", async () => {
+test("treats a Secret that a tool has emptied like a deleted one", async () => {
+  const document = '{ "auths" : { } , "x": 1 }';
   const on = await deployed(30);
-  const revision = on.published()?.revision ?? 0;
-  on.withdraw();
+  const before = on.published();
+  on.additional(document);
+  assert.equal(await on.converge(), 30);
+  assert.deepEqual(on.published(), before);
+  on.additional(text("add:1"));
   await on.converge();
-  on.additional(text("add:2"));
+  assert.deepEqual([on.published(), on.state().absentSince.size], [before, 0]);
+  on.additional(document);
   await on.converge();
-  assert.equal(on.published()?.document, text("add:2"));
-  assert.equal(on.published()?.revision, revision + 1);
+  on.pass(30);
+  await on.converge();
+  assert.deepEqual([...on.objects.keys()], [originalPath, additionalPath]);
 });
-
-/** What a tool writes that has lost its entries. */
-const emptied = ['{"auths":{}}', '{ "auths" : { } , "x": 1 }'];
-
-for (const document of emptied)
-  test(`treats a Secret that is emptied to ${document} like a deleted one`, async () => {
-    const on = await deployed(30);
-    const before = on.published();
-    on.additional(document);
-    assert.equal(await on.converge(), 30);
-    assert.deepEqual(on.published(), before);
-    on.additional(text("add:1"));
-    await on.converge();
-    assert.deepEqual([on.published(), on.state().absentSince.size], [before, 0]);
-    on.additional(document);
-    await on.converge();
-    on.pass(30);
-    await on.converge();
-    assert.deepEqual([...on.objects.keys()], [originalPath, additionalPath]);
-  });
 
 test("warns of a credential that has expired", async () => {
   const on = start(30);
@@ -375,15 +342,6 @@ test("gives a Secret that lost most of its registries the whole grace period, ev
   }
 });
 
-test("removes everything after the grace period, and keeps no withdrawn credential", async () => {
-  const on = await deployed(30);
-  on.withdraw();
-  await on.converge();
-  on.pass(30);
-  await on.converge();
-  assert.deepEqual([...on.objects.keys()], [originalPath]);
-});
-
 test("removes a withdrawn credential from all our Secrets", async () => {
   const on = await deployed(0);
   on.withdraw();
@@ -395,30 +353,6 @@ test("removes a withdrawn credential from all our Secrets", async () => {
     for (const value of Object.values(on.objects.get(path)?.data ?? {}))
       assert.ok(!atob(value).includes(btoa("add:1")), path);
 });
-
-test("withdraws at once if the grace period is 0", async () => {
-  const on = await deployed(0);
-  on.withdraw();
-  await on.converge();
-  assert.equal(on.objects.has(owned.global), false);
-});
-
-for (const [what, lost] of [
-  ["the DaemonSet and the Secret", [owned.daemonSet, owned.global]],
-  ["all but the state", Object.values(owned).filter((path) => path !== owned.state)],
-] as const)
-  test(`H21: still waits for the nodes in a withdrawal when someone deleted ${what}`, async () => {
-    const on = await deployed(0);
-    on.asked("a");
-    for (const path of lost) on.objects.delete(path);
-    on.withdraw();
-    await on.converge();
-    assert.equal(on.published()?.intent, "release");
-    assert.ok(on.objects.has(owned.daemonSet), "no agent can confirm");
-    on.confirmed();
-    await on.converge();
-    assert.deepEqual(on.remaining(), [], "and then everything goes");
-  });
 
 test("reports the nodes that a withdrawal left behind when nothing is declared any more", async () => {
   const on = await deployed(0);
@@ -496,18 +430,6 @@ test("after the grace period, removes only the entries that no source except the
   assert.equal(on.has("low:1"), false);
 });
 
-test("changes nothing when an extra source is created again within the grace period", async () => {
-  const on = await withExtras(30);
-  const before = [on.published(), on.generation()];
-  on.deleteExtra("low");
-  await on.converge();
-  on.pass(29);
-  on.extra("low", of("low.example", "low:1"));
-  await on.converge();
-  assert.deepEqual([on.published(), on.generation()], before);
-  assert.equal(on.state().absentSince.size, 0);
-});
-
 test("removes and forgets an extra source at once when the policy no longer names it", async () => {
   const on = await withExtras(30);
   on.sources("high=2");
@@ -550,14 +472,6 @@ test("deploys agents for one valid extra source, and ignores a source that was n
   assert.equal(broken.objects.has(owned.global), false);
 });
 
-test("keeps the last accepted entries of a broken extra source, and rotates the other sources", async () => {
-  const on = await withExtras(30);
-  on.extra("low", '{"auths":{"low.example":{"auth":"%%%"}}}');
-  on.extra("high", of("high.example", "high:2"));
-  await on.converge();
-  assert.deepEqual([on.has("high:2"), on.has("low:1")], [true, true]);
-});
-
 test("during a pause, delays a withdrawal whose grace period ends, and continues it after the pause", async () => {
   const on = await deployed(30);
   const revision = on.published()?.revision;
@@ -586,23 +500,6 @@ test("delays a withdrawal during a pause even if someone deletes global-pull-sec
   on.manage("Managed");
   await on.converge();
   assert.deepEqual(on.remaining(), []);
-});
-
-test("delays a change of the Secret during a pause, but completes a withdrawal that has begun", async () => {
-  const on = await deployed(0);
-  on.manage("Paused");
-  on.additional(text("add:2"));
-  await on.converge();
-  assert.equal(on.published()?.document, text("add:1"));
-  on.manage("Managed");
-  await on.converge();
-  assert.equal(on.published()?.document, text("add:2"));
-  on.withdraw();
-  await on.look();
-  assert.equal(on.published()?.intent, "release");
-  on.manage("Paused");
-  await on.converge();
-  assert.equal(on.objects.has(owned.global), false);
 });
 
 type On = Awaited<ReturnType<typeof deployed>>;
@@ -665,17 +562,6 @@ test("records Withdrawn before it grants the release, for a next leader that can
     [on.state().policy, on.state().sourcesFrom],
     [{ managementState: "Withdrawn" }, "uid"],
   );
-});
-
-test("with Withdrawn, removes the entries at once and keeps the user's Secret, and with Managed, deploys again", async () => {
-  const on = await deployed(3600);
-  on.manage("Withdrawn");
-  await on.converge();
-  assert.equal(on.objects.has(owned.global), false);
-  assert.equal(on.objects.has(additionalPath), true);
-  on.manage("Managed");
-  await on.converge();
-  assert.equal(on.published()?.document, text("add:1"));
 });
 
 test("changes nothing on the nodes while the old DaemonSet is being deleted", async () => {

@@ -189,20 +189,6 @@ test("reports an API server that does not answer for eight runs, not counting co
   assert.deepEqual(announced, [], "it has answered in between");
 });
 
-test("names an object that is too large to be read", () => {
-  const { run, announced } = watched();
-  const detail = "node-1 alone is larger than a page may be";
-  const error = { status: 0, reason: "TooLarge", method: "GET", path: "/api/v1/nodes", detail };
-  for (let times = 0; times < 8; times++) run({ error: new ApiError(error) });
-  assert.match(announced.join(), /^RequestUnanswered: GPS325 .*TooLarge: node-1 alone is larger/);
-});
-
-test("never reports a conflict, because the next run reads again", () => {
-  const { run, announced } = watched();
-  for (let times = 0; times < 100; times++) run({ error: failure(409, "Conflict") });
-  assert.deepEqual(announced, []);
-});
-
 test("names another field manager while it undoes our writes", async () => {
   const { run, announced, series } = watched();
   const path = "/apis/apps/v1/namespaces/kube-system/daemonsets/global-pull-secret-syncer";

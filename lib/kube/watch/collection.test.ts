@@ -2,7 +2,6 @@
  * Follows a collection of pods of a fake API server in memory, by watches that end in every way.
  */
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { setImmediate } from "node:timers/promises";
 import { test, type TestContext } from "node:test";
 import { setFlagsFromString } from "node:v8";
@@ -209,32 +208,6 @@ for (const [what, ending, then] of rows)
   test(what, async (t) => {
     assert.deepEqual(await followed(t, ending), [...begun, ...then]);
   });
-
-test("lists again if a watch does not end at its timeout", async (t) => {
-  t.mock.timers.enable({ apis: ["setTimeout"] });
-  const stop = new AbortController();
-  const asked: string[] = [];
-  const cluster = {
-    async pages(_: string, __: object, each: (items: object[], version: string) => void) {
-      asked.push("list");
-      each([], "100");
-      if (asked.length > 1) stop.abort();
-    },
-    async stream(_: string, { timeoutSeconds }: Record<string, string>, signal: AbortSignal) {
-      asked.push("watch");
-      const ended = once(signal, "abort");
-      t.mock.timers.tick((Number(timeoutSeconds) + 30) * 1000);
-      await ended;
-      t.mock.timers.reset();
-      throw refused(0);
-    },
-  } as unknown as Cluster;
-  const failed = ({ message }: Error) => void asked.push(message);
-  const informer = new CollectionInformer(() => 1);
-  const all = { cluster, path: "/pods", query, informer, hint: () => {}, failed };
-  await followCollection({ ...all, signal: stop.signal });
-  assert.deepEqual(asked.slice(0, 3), ["list", "watch", "list"]);
-});
 
 test("reports an object that is too large, and follows the others", async () => {
   const live = directly(new FakeApi(), "test");

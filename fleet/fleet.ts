@@ -13,7 +13,7 @@ import { fleetManager } from "./connection.ts";
 import { FleetClusters, type Run } from "./clusters.ts";
 import { isDeleted, needsClusters } from "./inventory/cluster-api.ts";
 import { releasedFrom, selectedBy, type Selection } from "./inventory/inventory.ts";
-import { nextChanges, turnOf } from "./rules/order.ts";
+import { inTurn, nextChanges } from "./rules/order.ts";
 import { sourceContent, ownerOf, type Judged } from "./rules/content.ts";
 import { codeOf, sentence } from "./rules/problems.ts";
 import type { SourceReading } from "./source.ts";
@@ -174,12 +174,12 @@ export class Fleet {
     const { object, source, owner, now } = run;
     const judged = served.map((name) => ({
       name,
-      turn: turnOf(object.metadata.uid ?? "", name),
       ...this.#clusters.judge(name, run),
       isCanary: canaries.has(name),
     }));
     const { maxUnavailable = "10%", maxFailures = "5%" } = object.spec.rollout ?? {};
-    const action = nextChanges(judged, { maxUnavailable, maxFailures });
+    const digest = source?.ok === true ? source.content.digest : "";
+    const action = nextChanges(inTurn(judged, digest), { maxUnavailable, maxFailures });
     const refusing = judged
       .filter(({ rolloutState }) => rolloutState === "refused")
       .map(({ name }) => name);

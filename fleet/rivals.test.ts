@@ -190,10 +190,11 @@ const obstacles: readonly (readonly [
 ];
 for (const [what, code, obstruct] of obstacles)
   test(`if ${what} in one cluster, removes the others' at once, reports ${code}, and gives that cluster up at the deadline`, async (t) => {
-    const scenario = await rivals(t, { rollout: { maxUnavailable: 1 } });
+    const scenario = await rivals(t, { rollout: { maxUnavailable: "100%" } });
     await scenario.select("first");
     await scenario.select("first", "y");
     await scenario.pass(60);
+    assert.ok(scenario.isIn("x") && scenario.isIn("y"));
     await obstruct(scenario);
     await scenario.remove("first");
     await scenario.pass(60);

@@ -1,13 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import {
-  nextChanges,
-  turnOf,
-  type RankedCluster,
-  type RolloutPace,
-  type RolloutState,
-} from "./order.ts";
+import { nextChanges, type RankedCluster, type RolloutPace, type RolloutState } from "./order.ts";
 
 const letters: Readonly<Record<string, RolloutState>> = {
   d: "done",
@@ -24,7 +18,6 @@ const letters: Readonly<Record<string, RolloutState>> = {
 const clusters = (text: string): RankedCluster[] =>
   Array.from(text, (letter, at) => ({
     name: String(at),
-    turn: String(at).padStart(2, "0"),
     rolloutState: letters[{ c: "w", k: "b" }[letter] ?? letter.toLowerCase()] ?? "waiting",
     isDue: letter !== letter.toLowerCase(),
     isCanary: letter === "c" || letter === "k",
@@ -91,19 +84,6 @@ for (const [what, text, change, more = {}, halted = false] of table)
     const action = nextChanges(clusters(text), { ...pace, ...more });
     assert.deepEqual([action.change.join(""), action.halted], [change, halted]);
   });
-
-test("lets no name come first in the rollouts of every object", () => {
-  const all = clusters("wwwwww");
-  const first = new Set(
-    Array.from({ length: 100 }, (_, uid) => {
-      const ranked = all.map((cluster) =>
-        Object.assign({}, cluster, { turn: turnOf(String(uid), cluster.name) }),
-      );
-      return nextChanges(ranked, pace).change.join();
-    }),
-  );
-  assert.equal(first.size, all.length);
-});
 
 const fleets = fc
   .array(fc.constantFrom(..."dwbsfuDSFck"), { maxLength: 60 })

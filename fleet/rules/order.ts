@@ -20,8 +20,6 @@ export type RolloutState =
 
 export type RankedCluster = Readonly<{
   name: string;
-  /** The waiting cluster with the lowest text gets the next place. */
-  turn: string;
   rolloutState: RolloutState;
   /**
    * True if the cluster has had its place for this content, and the content can be written there
@@ -47,15 +45,24 @@ export type FleetAction = Readonly<{
 }>;
 
 /**
- * A cluster's `turn` in the rollouts of the object with this UID. The UID is random, so that nobody
- * can choose a name that gets each change first: two such clusters that refuse would halt every
- * rollout.
+ * The clusters in the order in which they get the content with this digest. Each content has another
+ * order, which a cluster can learn only after it got the content. In an order that stays the same,
+ * two clusters that come first and refuse would halt every rollout.
  */
-export const turnOf = (uid: string, name: string): string =>
-  createHash("sha256").update(`${uid}/${name}`).digest("hex");
+export const inTurn = <T extends Pick<RankedCluster, "name">>(
+  clusters: readonly T[],
+  digest: string,
+): readonly T[] =>
+  clusters
+    .map((cluster) => ({
+      cluster,
+      turn: createHash("sha256").update(`${digest}/${cluster.name}`).digest("hex"),
+    }))
+    .toSorted((a, b) => (a.turn < b.turn ? -1 : 1))
+    .map(({ cluster }) => cluster);
 
 /**
- * The clusters to change now. One cluster goes first. Each proof opens two more places, up to
+ * The clusters to change now. Waiting clusters get places in the order of `clusters`. One cluster goes first. Each proof opens two more places, up to
  * `maxUnavailable`. A slow cluster only frees its own place, because content that silences nodes
  * must not open places. More than `maxFailures` refusals halt the rollout. While no cluster has the
  * content, a percentage in `maxFailures` counts as the number 1, because a single cluster might be
@@ -76,11 +83,9 @@ export function nextChanges(
   const isAll = maxUnavailable === "100%";
   const open = clusters.filter(({ rolloutState }) => ["waiting", "working"].includes(rolloutState));
   const canariesFirst = !isAll && open.some(({ isCanary }) => isCanary);
-  const candidates = open
-    .filter(
-      ({ rolloutState, isCanary }) => rolloutState === "waiting" && (!canariesFirst || isCanary),
-    )
-    .toSorted((a, b) => (a.turn < b.turn ? -1 : 1));
+  const candidates = open.filter(
+    ({ rolloutState, isCanary }) => rolloutState === "waiting" && (!canariesFirst || isCanary),
+  );
   const places = isAll
     ? Number.POSITIVE_INFINITY
     : Math.min(limitOf(maxUnavailable, reached), 1 + 2 * count.done);

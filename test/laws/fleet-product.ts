@@ -45,7 +45,7 @@ export function productFleet(plan: FleetPlan, rewrite: Rewrite = {}): FleetContr
         now: time,
       };
       const isCanary = rewrite.isCanary ?? plan.canaries.has(name);
-      return Object.assign({ name, turn: name, isCanary }, judgedBy(rolloutStateOf(facts)));
+      return Object.assign({ name, isCanary }, judgedBy(rolloutStateOf(facts)));
     });
     const pace = { maxUnavailable: plan.maxUnavailable, maxFailures: "5%", ...rewrite.pace };
     const { change } = nextChanges(judged, pace);

@@ -1,30 +1,22 @@
-/** `completion`: prints the script that a shell sources to complete this command. */
-import { oneOf } from "#contract/values.ts";
-import { scripts } from "../completion/scripts.ts";
+/** `completion`: prints the program that kubectl's own completion runs for this command. */
 import { command } from "../terminal/command.ts";
+
+/** kubectl finds the program by its name (kubernetes/kubernetes#105867). */
+const name = "kubectl_complete-pull_secret";
 
 export const completion = command(
   {
     group: "local",
-    what: "print the script that bash, zsh or fish sources to complete this command",
-    example: "bash",
+    what: "print the program with which kubectl's own completion completes this command",
+    example: "",
     more:
-      "For bash, add this to ~/.bashrc, after kubectl's own completion:\n" +
-      "source <(kubectl pull-secret completion bash). For zsh, add that line to ~/.zshrc,\n" +
-      "with zsh in place of bash. For fish, run: kubectl pull-secret completion fish | source.\n" +
-      "If you use kubectl's own completion, instead write the output of `completion kubectl` to an\n" +
-      "executable file on the PATH, named kubectl_complete-pull_secret.",
-    flags: {
-      SHELL: {
-        read: oneOf("bash", "zsh", "fish", "kubectl"),
-        from: "operand",
-        required: true,
-        what: "bash, zsh, fish, or kubectl for its own completion",
-      },
-    },
+      `Write the output to an executable file on the PATH, named ${name}. kubectl's\n` +
+      "completion for bash, zsh, fish and PowerShell then completes commands, flags, contexts and\n" +
+      "registries.",
+    flags: {},
   },
-  ({ SHELL }, io) => {
-    io.out(scripts[SHELL]);
+  (_, io) => {
+    io.out('#!/bin/sh\nexec kubectl pull-secret __complete "$@"\n');
     return Promise.resolve(0);
   },
 );

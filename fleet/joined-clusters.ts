@@ -11,7 +11,7 @@ import { createLoop, logFailures, warnOf, type Again } from "#runtime/loop.ts";
 import { clusterProfilesIn, secretsIn } from "#kube/client/paths.ts";
 import { fleetManager } from "./connection.ts";
 import { readProfile } from "./inventory/cluster-profiles.ts";
-import { isReported, statusOf, ageOf } from "./joined-status.ts";
+import { isReported, isDue, statusOf } from "./joined-status.ts";
 import { statusWriter, type StatusWriter } from "#runtime/status.ts";
 import { JoinedCluster } from "./joined.ts";
 
@@ -96,11 +96,10 @@ export function keepJoinedClusters({ home, log, namespaces }: Options) {
         its?.metadata?.name === name
           ? its
           : await home.get<V1Secret>(`${secretsIn(namespace)}/${name}`);
-      const age = ageOf(secret, Date.now());
-      status.write(profile, statusOf(profile, observation, age, new Date()));
-      if (age !== "due" || observation.kind !== "answers" || secret === undefined) return;
-      await joined.renew(home, profile, secret);
-      log.info({ cluster }, "the token of a joined cluster was renewed");
+      status.write(profile, statusOf(profile, observation, new Date()));
+      if (observation.kind !== "answers" || !isDue(secret, Date.now())) return;
+      if (await joined.renew(home, profile, secret))
+        log.info({ cluster }, "the token of a joined cluster was renewed");
     } catch (error) {
       log.warn(
         { cluster, error: (error as Error).message },

@@ -10,7 +10,7 @@ import {
   tokenKey,
 } from "#contract/joined.ts";
 import { conditionOf, timed, timeOf } from "#kube/conditions.ts";
-import { ageOfToken, timesIn, type Age } from "#kube/token.ts";
+import { ageOfToken, timesIn } from "#kube/token.ts";
 
 /** The result of observing a cluster once. */
 export type FoundCluster =
@@ -37,7 +37,6 @@ type NewCondition = Readonly<{
 export function statusOf(
   profile: ClusterProfile,
   observation: FoundCluster,
-  age: Age,
   now: Date,
 ): Pick<ClusterProfileStatus, "conditions" | "version"> {
   const former = profile.status ?? {};
@@ -47,7 +46,7 @@ export function statusOf(
   return {
     conditions: timed(
       [
-        { type: "Joined", ...joined(profile, observation, age, formerCondition) } as const,
+        { type: "Joined", ...joined(profile, observation, formerCondition) } as const,
         { type: "ControlPlaneHealthy", ...healthy(observation) } as const,
         { type: "AccountGuarded", ...guarded(profile, observation) } as const,
       ],
@@ -66,12 +65,9 @@ export function statusOf(
 function joined(
   profile: ClusterProfile,
   observation: FoundCluster,
-  age: Age,
   formerCondition: V1Condition | undefined,
 ): NewCondition {
   const again = `join it again: ${joinCommand(profile)}`;
-  if (age === "expired")
-    return { status: "False", reason: "TokenExpired", message: `The token has expired; ${again}` };
   switch (observation.kind) {
     case "answers":
       return {
@@ -165,9 +161,11 @@ export function isReported(
   );
 }
 
-/** The age of the token in a joined cluster's Secret. */
-export function ageOf(secret: V1Secret | undefined, now: number): Age {
+/**
+ * True if half of the time of the token in a joined cluster's Secret is over. Also true after its
+ * end, because the clocks of the two clusters can differ.
+ */
+export function isDue(secret: V1Secret | undefined, now: number): secret is V1Secret {
   const token = Buffer.from(secret?.data?.[tokenKey] ?? "", "base64").toString();
-  const { issued, expires } = timesIn(token);
-  return ageOfToken(issued, expires, now);
+  return ["due", "expired"].includes(ageOfToken(timesIn(token), now));
 }

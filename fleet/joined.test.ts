@@ -3,10 +3,13 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { ClusterProfile } from "#api/cluster-profile.ts";
 import { ApiError, unreachable } from "#kube/client/api-error.ts";
 import { readKubeconfig } from "#kube/remote.ts";
 import { until } from "#test/cluster/await.ts";
 import { planted, type Manner } from "#test/harness/api/manners.ts";
+import { FakeApi } from "#test/harness/api/api.ts";
+import { directly } from "#test/harness/api/direct.ts";
 import { FakeServer } from "#test/harness/api/server.ts";
 import { Connection } from "./connection.ts";
 import { JoinedCluster } from "./joined.ts";
@@ -27,6 +30,22 @@ test("reports only the HTTP status and the reason of a cluster's answer", async 
   assert.equal(observation.kind, "away");
   assert.match("why" in observation ? observation.why : "", /GET \/version: 500 InternalError$/);
   assert.ok(!JSON.stringify(observation).includes(planted));
+});
+
+test("requests no second token within ten minutes, because a cluster can issue tokens that are due at once", async (t) => {
+  let now = 1000;
+  t.mock.method(performance, "now", () => now);
+  await using fakes = await FakeServer.start();
+  const joined = new JoinedCluster();
+  await joined.observe(accessTo(fakes, "well"));
+  const profile = { metadata: { name: "east" } } as ClusterProfile;
+  const renew = async () => await joined.renew(directly(new FakeApi(), "fleet"), profile, {});
+  const refused = { message: /^POST \/\S+\/token: 400 / };
+  await assert.rejects(renew(), refused);
+  now += 599_000;
+  assert.equal(await renew(), false);
+  now += 1000;
+  await assert.rejects(renew(), refused);
 });
 
 test("stops reading policies at the first policy that would take much memory when parsed", async () => {

@@ -25,7 +25,15 @@ const limits = { seconds: 10, largest: 256 * 1024, mostValues: 10_000 };
  */
 const observationsPerGuard = 10;
 
+/**
+ * Milliseconds from one renewal of a token to the next. If its clock is wrong, if a cluster lies,
+ * or if another program restores an old token, each new token is due at once. A token is valid for
+ * an hour at least, so this leaves it three renewals.
+ */
+const betweenRenewals = 600_000;
+
 export class JoinedCluster {
+  #nextRenewal = 0;
   #observations = 0;
   #guarded = false;
   #open: Readonly<{ sourceText: string; cluster: Cluster }> | undefined;
@@ -73,15 +81,18 @@ export class JoinedCluster {
 
   /**
    * Requests a new token from the cluster, and stores it in the Secret in the management cluster.
+   * False if we did so a short time ago.
    */
-  async renew(home: Cluster, { metadata }: ClusterProfile, secret: V1Secret): Promise<void> {
-    if (this.#open === undefined) return;
-    const { token } = await requestToken(this.#open.cluster);
+  async renew(home: Cluster, { metadata }: ClusterProfile, secret: V1Secret): Promise<boolean> {
+    if (this.#open === undefined || performance.now() < this.#nextRenewal) return false;
+    this.#nextRenewal = performance.now() + betweenRenewals;
+    const token = await requestToken(this.#open.cluster);
     const { namespace = "", name = "" } = metadata;
     // If a user has just deleted the Secret, the uid prevents this write from creating it again.
     const body = { ...tokenSecret(token), metadata: { name, uid: secret.metadata?.uid } };
     const how = { manager: fleetManager, force: true };
     await home.apply(`${secretsIn(namespace)}/${name}`, body, how);
+    return true;
   }
 }
 

@@ -11,15 +11,13 @@ import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { authority } from "#kube/kubeconfig/kubeconfig.fixture.ts";
 import { readKubeconfig } from "#kube/remote.ts";
+import { tokenFrom } from "#kube/token.fixture.ts";
 import { timesIn } from "#kube/token.ts";
 import { FakeApi } from "#test/harness/api/api.ts";
 import { directly } from "#test/harness/api/direct.ts";
 import { createRenewal } from "./renewal.ts";
 
 const hour = 3_600_000;
-const encoded = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
-const tokenFor = (issued: number, expires: number) =>
-  `${encoded({ alg: "x" })}.${encoded({ iat: issued / 1000, exp: expires / 1000 })}.s`;
 const kubeconfigWith = (token: string) =>
   JSON.stringify({
     clusters: [
@@ -38,7 +36,7 @@ async function renewalAt(t: TestContext, hours: number, refuses = false) {
   t.mock.timers.enable({ apis: ["Date"], now });
   const folder = temporary(t);
   const file = join(folder, "kubeconfig");
-  const config = kubeconfigWith(tokenFor(now - hours * hour, now + (24 - hours) * hour));
+  const config = kubeconfigWith(tokenFrom(now - hours * hour, now + (24 - hours) * hour));
   writeFileSync(file, config);
   const api = new FakeApi();
   const home = directly(api, "global-pull-secret-sync");
@@ -56,8 +54,7 @@ async function renewalAt(t: TestContext, hours: number, refuses = false) {
       const expires = now + 30 * 24 * hour;
       return {
         status: {
-          token: tokenFor(now, expires),
-          expirationTimestamp: new Date(expires).toISOString(),
+          token: tokenFrom(now, expires),
         },
       };
     },

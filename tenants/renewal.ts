@@ -58,7 +58,7 @@ export function createRenewal(options: Options) {
     const token = read.ok ? read.access.proof.token : undefined;
     const { issued, expires } = timesIn(token ?? "");
     const now = Date.now();
-    const age = ageOfToken(issued, expires, now);
+    const age = ageOfToken({ issued, expires }, now);
     ends(age === "unknown" ? 0 : expires / 1000);
     const why = read.ok && age === "due" ? await renewed(read.access, bytes) : undefined;
     // True in the last quarter of the token's lifetime. By then, the renewal has failed for a
@@ -89,7 +89,7 @@ export function createRenewal(options: Options) {
         return "it was renewed, and the old token was restored";
       }
       const account = { namespace, name: tenantAccount, bound: tenantBound };
-      const { token } = await requestToken(management, account);
+      const token = await requestToken(management, account);
       const body = {
         apiVersion: "v1",
         kind: "Secret",

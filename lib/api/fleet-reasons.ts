@@ -53,7 +53,6 @@ export const joinedConditions = {
 /** Reasons of these conditions. */
 export const joinedReasons = {
   TokenAccepted: "Joined: the API server accepts the token.",
-  TokenExpired: "Joined: the token has expired. Join the cluster again.",
   TokenRefused: "Joined: the API server refuses the token. Join the cluster again.",
   NoCredential: "Joined: the cluster's credential is missing or refused.",
   NotReached: "Joined: the cluster has not been reached yet.",

@@ -69,7 +69,7 @@ export const joinedAtAnnotation = "globalpullsecret.io/joined-at";
 
 /**
  * Seconds of validity that we request for a token. The API server can shorten the validity; the
- * times in its answer are the valid ones.
+ * times in the token are the valid ones.
  */
 export const tokenSeconds = 30 * 24 * 3600;
 

@@ -4,8 +4,6 @@ import { boundName, joinedName, tokenKey, tokenSeconds } from "#contract/joined.
 import { namespace } from "#contract/names.ts";
 import type { Cluster } from "./client/cluster.ts";
 
-type Issued = Readonly<{ token: string; expires: Date }>;
-
 /** An account, and the Secret beside it to which its tokens are bound. */
 type Account = Readonly<{ namespace: string; name: string; bound: string }>;
 
@@ -14,10 +12,11 @@ const joined: Account = { namespace, name: joinedName, bound: boundName };
 
 /**
  * A token of the account, bound to the Secret beside it: deleting that Secret voids the token. We
- * request 30 days. The API server can shorten that; the times in its answer are the valid ones.
+ * request 30 days. The API server can shorten that; the times in the token are the valid ones.
+ * Throws if the token states no times, because we could not renew it in time.
  */
-export async function requestToken(cluster: Cluster, account = joined): Promise<Issued> {
-  const reply = await cluster.create<{ status?: { token?: string; expirationTimestamp?: string } }>(
+export async function requestToken(cluster: Cluster, account = joined): Promise<string> {
+  const reply = await cluster.create<{ status?: { token?: unknown } }>(
     `/api/v1/namespaces/${account.namespace}/serviceaccounts/${account.name}/token`,
     {
       apiVersion: "authentication.k8s.io/v1",
@@ -28,11 +27,10 @@ export async function requestToken(cluster: Cluster, account = joined): Promise<
       },
     },
   );
-  const { token, expirationTimestamp = "" } = reply.status ?? {};
-  const expires = new Date(expirationTimestamp);
-  if (typeof token !== "string" || Number.isNaN(expires.getTime()))
-    throw new Error("the API server's answer to a TokenRequest has no token");
-  return { token, expires };
+  const { token } = reply.status ?? {};
+  if (typeof token !== "string" || ageOfToken(timesIn(token), 0) === "unknown")
+    throw new Error("the API server's answer to a TokenRequest has no token that states its times");
+  return token;
 }
 
 /** A Secret, without its metadata, that stores the token. */
@@ -48,8 +46,11 @@ export const tokenSecret = (token: string) => ({
  */
 export type Age = "fresh" | "due" | "expired" | "unknown";
 
-/** The age of a token that is valid from `issued` to `expires`, in milliseconds. Pure. */
-export function ageOfToken(issued: number, expires: number, now: number): Age {
+/** The start and end of a token's validity, in milliseconds; NaN: unknown. */
+export type TokenTimes = Readonly<{ issued: number; expires: number }>;
+
+/** The age of a token with these times. Pure. */
+export function ageOfToken({ issued, expires }: TokenTimes, now: number): Age {
   if (Number.isNaN(issued) || Number.isNaN(expires)) return "unknown";
   if (now >= expires) return "expired";
   return now >= (issued + expires) / 2 ? "due" : "fresh";
@@ -59,7 +60,7 @@ export function ageOfToken(issued: number, expires: number, now: number): Age {
  * The start and end of a token's validity as the token states them, in milliseconds; NaN if it is
  * not a JSON Web Token. We do not verify the token: the API server that accepts it does that. Pure.
  */
-export function timesIn(token: string): Readonly<{ issued: number; expires: number }> {
+export function timesIn(token: string): TokenTimes {
   try {
     const [, payload = ""] = token.split(".");
     const { iat, exp } = JSON.parse(Buffer.from(payload, "base64url").toString()) as Claims;

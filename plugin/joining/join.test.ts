@@ -4,6 +4,7 @@ import { test } from "node:test";
 import type { V1Role } from "@kubernetes/client-node";
 import { authority } from "#kube/kubeconfig/kubeconfig.fixture.ts";
 import type { Cluster, Replacing } from "#kube/client/cluster.ts";
+import { tokenFrom } from "#kube/token.fixture.ts";
 import { denial, refusal } from "../fake.fixture.ts";
 import { leave } from "./departure.ts";
 import { join } from "./join.ts";
@@ -40,7 +41,7 @@ function memory(id: string) {
       if (!path.endsWith("/status")) objects.set(path, stored);
       return stored;
     },
-    create: async () => ({ status: { token: "t", expirationTimestamp: "2027-01-01T00:00:00Z" } }),
+    create: async () => ({ status: { token: issued } }),
     async remove(path: string) {
       if (memory.forbids(path)) throw refusal(memory.status, "DELETE", path);
       objects.delete(path);
@@ -49,6 +50,7 @@ function memory(id: string) {
   return Object.assign(memory, { cluster });
 }
 
+const issued = tokenFrom(0, 3_600_000);
 const refuses = async (): Promise<never> => await Promise.reject(denial);
 const guarded = { get: async () => {}, create: refuses, apply: refuses } as unknown as Cluster;
 
@@ -134,7 +136,7 @@ test("writes the cluster, its token and its address into the host", async () => 
       name: "east",
       ownerReferences: [{ ...type, name: "east", uid: "u", blockOwnerDeletion: false }],
     },
-    data: { token: btoa("t") },
+    data: { token: btoa(issued) },
   });
   const extensions = [
     { name: "client.authentication.k8s.io/exec", extension: { clusterName: "east" } },

@@ -3,7 +3,7 @@ import type { ClusterProfile } from "#api/cluster-profile.ts";
 import { clusterManager, clustersNamespace, isAsMade } from "#contract/joined.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster, Replacing } from "#kube/client/cluster.ts";
-import { requestToken, tokenSecret } from "#kube/token.ts";
+import { requestToken, timesIn, tokenSecret } from "#kube/token.ts";
 import { pluginManager as manager } from "#kube/client/ownership.ts";
 import { Refused, type ServerAddress } from "../terminal/io.ts";
 import { untilGuarded } from "./guard-check.ts";
@@ -88,7 +88,7 @@ export async function join(pair: Pair, asked: Asked): Promise<Date> {
       await cluster.apply(path, body, how);
       written.push(path);
     }
-    const { token, expires } = await requestToken(cluster);
+    const token = await requestToken(cluster);
     await untilGuarded(await asked.as(token), targets);
     const ownerReferences = [
       {
@@ -104,7 +104,7 @@ export async function join(pair: Pair, asked: Asked): Promise<Date> {
     const access = accessOf(name, uid, asked.place);
     await host.apply(`${profilePath(name)}/status`, access, how);
     await host.apply(profilePath(name), profileOf(name, id, flags, new Date()), how);
-    return expires;
+    return new Date(timesIn(token).expires);
   } catch (error) {
     const isUndone = !isRepeated && (await undo(pair, name, joinedBy, written));
     const next = isUndone

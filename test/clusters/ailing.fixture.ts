@@ -51,9 +51,16 @@ export function ailing(on: () => Rig): void {
     });
     await look("token-has-run-out");
     const again = "join it again: kubectl pull-secret fleet join east --context admin@east";
-    await untilReported("Joined", "False", new RegExp(`^The token has expired; ${again}$`));
+    await untilReported(
+      "Joined",
+      "False",
+      new RegExp(`^The API server refuses the token; ${again}$`),
+    );
     const { out } = await person.plugin("fleet list");
-    assert.match(out, new RegExp(`^ *east +False .*The token has expired; ${again}$`, "m"));
+    assert.match(
+      out,
+      new RegExp(`^ *east +False .*The API server refuses the token; ${again}$`, "m"),
+    );
     await person.ok("fleet join east --context admin@east");
     await untilReported("Joined", "True");
   });

@@ -43,7 +43,7 @@ before(async () => {
   const config = loadKubeConfig(cluster.kubeconfig);
   admin = connect(config, () => {});
   for (const one of rightsOf(targets, "host/east")) await admin.apply(one.path, one.body, how);
-  thief = apiWith("joined", (await requestToken(admin)).token);
+  thief = apiWith("joined", await requestToken(admin));
   await untilAllowed(thief);
 });
 after(() => cluster.down());
@@ -193,7 +193,7 @@ test("lets a thief get any account's token, and a token of its own account that 
 test("refuses a token of another account under the policies of a join", async () => {
   for (const one of [...guardsOf("host/east"), ...rightsOf(targets, "host/east")])
     await admin.apply(one.path, one.body, how);
-  thief = apiWith("joined", (await requestToken(admin)).token);
+  thief = apiWith("joined", await requestToken(admin));
   await untilGuarded(thief, targets);
   await refusedAll(thief);
 });
@@ -206,7 +206,7 @@ test("issues a token of the thief's own account under the policies only if the t
   await refused("bound to a Pod", thief.create(tokens, to("Pod", bound.name)));
   await refused("bound to a Node", thief.create(tokens, to("Node", bound.name)));
   await refused("for 31 days", thief.create(tokens, request(bound, 31 * aDay)));
-  const { token } = await requestToken(thief);
+  const token = await requestToken(thief);
   const user = await userOf("renewed", token);
   assert.equal(user, "system:serviceaccount:kube-system:global-pull-secret-joined");
   await clear();

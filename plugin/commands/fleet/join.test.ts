@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Replacing } from "#kube/client/cluster.ts";
+import { tokenFrom } from "#kube/token.fixture.ts";
 import { call, denial, FakeCluster } from "#plugin/fake.fixture.ts";
 import type { Reach } from "#plugin/terminal/io.ts";
 
@@ -16,11 +17,11 @@ test("joins a cluster, records the flags, and prints when the token ends", async
   const cluster = new FakeCluster();
   cluster.objects.set("/api/v1/namespaces/kube-system", { metadata: { uid: "id" } });
   cluster.objects.set("/api/v1/namespaces/global-pull-secret-clusters", {});
-  const status = { token: "t", expirationTimestamp: "2027-01-01T00:00:00Z" };
-  cluster.create = async <T>() => ({ status }) as T;
+  const issued = tokenFrom(Date.parse("2026-12-02"), Date.parse("2027-01-01"));
+  cluster.create = async <T>() => ({ status: { token: issued } }) as T;
   const refuses = async (): Promise<never> => await Promise.reject(denial);
   const guarded = { get: async () => {}, create: refuses, apply: refuses } as unknown as Replacing;
-  const io = { reach: async ({ token }: Reach) => (token === "t" ? guarded : cluster) };
+  const io = { reach: async ({ token }: Reach) => (token === issued ? guarded : cluster) };
   const flags = ["--server", "https://10.0.0.1", "--tls-server-name", "kubernetes"];
   const argv = ["fleet join", "east", "--context", "fake", ...flags];
   const { code, out, err } = await call(argv, { cluster, io });

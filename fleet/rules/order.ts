@@ -45,9 +45,9 @@ export type FleetAction = Readonly<{
 }>;
 
 /**
- * The clusters in the order in which they get the content with this digest. Each content has another
- * order, which a cluster can learn only after it got the content. In an order that stays the same,
- * two clusters that come first and refuse would halt every rollout.
+ * The clusters in the order in which they get the content with this digest. Each content has
+ * another order, which a cluster can learn only after it got the content. In an order that stays
+ * the same, two clusters that come first and refuse would halt every rollout.
  */
 export const inTurn = <T extends Pick<RankedCluster, "name">>(
   clusters: readonly T[],
@@ -62,12 +62,12 @@ export const inTurn = <T extends Pick<RankedCluster, "name">>(
     .map(({ cluster }) => cluster);
 
 /**
- * The clusters to change now. Waiting clusters get places in the order of `clusters`. One cluster goes first. Each proof opens two more places, up to
- * `maxUnavailable`. A slow cluster only frees its own place, because content that silences nodes
- * must not open places. More than `maxFailures` refusals halt the rollout. While no cluster has the
- * content, a percentage in `maxFailures` counts as the number 1, because a single cluster might be
- * hostile. During a halt, we write only to clusters that refused, and to clusters that had proved
- * the content and lost it.
+ * The clusters to change now, in the order of `clusters`. One cluster goes first. Each proof opens
+ * two more places, up to `maxUnavailable`. A slow cluster only frees its own place, because content
+ * that silences nodes must not open places. More than `maxFailures` refusals halt the rollout. While
+ * no cluster has the content, a percentage in `maxFailures` counts as the number 1, because a single
+ * cluster might be hostile. During a halt, we write only to clusters that refused, and to clusters
+ * that had proved the content and lost it.
  */
 export function nextChanges(
   clusters: readonly RankedCluster[],

@@ -85,30 +85,6 @@ test("H7, H24: deploys nothing for an invalid additional Secret that was never v
   assert.match(problems.additional[0]?.path ?? "", /auths\["quay\.io"\]\.auth/);
 });
 
-test("keeps the last accepted entries of an invalid additional Secret while the original rotates", () => {
-  const before = acceptedFrom({ additional, original, originalName });
-  const rotated = secret(text({ "quay.io": "orig:1", "o.example": "rotated:2" }));
-  const { target, problems } = accept(
-    sources({ additional: bad, original: rotated, originalName, ...before }),
-    policy,
-  );
-  assert.equal(
-    target?.document,
-    text({ "a.example": "add:2", "o.example": "rotated:2", "quay.io": "add:1" }),
-  );
-  assert.equal(problems.additional.length, 1);
-  assert.deepEqual(problems.original, []);
-});
-
-test("keeps the accepted empty document of an additional Secret that becomes invalid", () => {
-  const before = acceptedFrom({ additional: secret('{"auths":{}}'), original, originalName });
-  const { target } = accept(
-    sources({ additional: bad, original, originalName, ...before }),
-    policy,
-  );
-  assert.equal(target?.document, text({ "o.example": "orig:2", "quay.io": "orig:1" }));
-});
-
 test("keeps the published content when both sources are invalid, and reports both", () => {
   const before = acceptedFrom({ additional, original, originalName });
   const { target, problems } = accept(
@@ -119,13 +95,6 @@ test("keeps the published content when both sources are invalid, and reports bot
   assert.equal(target.sources, before.published.sources);
   assert.equal(problems.additional.length, 1);
   assert.equal(problems.original.length, 1);
-});
-
-test("removes nothing when the original vanishes", () => {
-  const before = acceptedFrom({ additional, original, originalName });
-  const { target, problems } = accept(sources({ additional, originalName, ...before }), policy);
-  assert.equal(target?.document, before.published.document);
-  assert.equal(problems.original[0]?.code, "GPS303");
 });
 
 test("does not delay the additional Secret when the original does not exist yet", () => {

@@ -23,25 +23,6 @@ import { noState } from "../objects/state.fixture.ts";
 
 const secretWith = (pair: string) => secret(text({ "quay.io": pair }));
 
-test("removes nothing from any node when the original gets the same entries as the additional Secret", () => {
-  const before = acceptedFrom({
-    additional: secretWith("u:B"),
-    original: secretWith("u:A"),
-    originalName,
-  });
-  const { target } = accept(
-    sources({
-      additional: secretWith("u:B"),
-      original: secretWith("u:B"),
-      originalName,
-      ...before,
-    }),
-    policy,
-  );
-  assert.equal(target?.intent, "apply");
-  assert.equal(target.document, text({ "quay.io": "u:B" }));
-});
-
 test("applies an additional Secret that only repeats the original, or that loses every conflict", () => {
   const repeats = accept(
     sources({ additional: secretWith("u:A"), original: secretWith("u:A"), originalName }),
@@ -56,19 +37,6 @@ test("applies an additional Secret that only repeats the original, or that loses
   const loses = accept(sourceSet, { conflicts: "original", protect: [] });
   assert.equal(loses.target?.intent, "apply");
   assert.equal(loses.target.document, text({ "quay.io": "u:A" }));
-});
-
-test("when the original rotates, keeps the entries that a broken additional Secret had in common with the original", () => {
-  const before = acceptedFrom({
-    additional: secretWith("u:B"),
-    original: secretWith("u:B"),
-    originalName,
-  });
-  const { target } = accept(
-    sources({ additional: bad, original: secretWith("u:C"), originalName, ...before }),
-    policy,
-  );
-  assert.equal(target?.document, text({ "quay.io": "u:B" }));
 });
 
 test("keeps a broken original's entries, so that a withdrawal restores those that the additional Secret overrides", () => {
@@ -143,20 +111,6 @@ test("treats an unreadable original as unknown, not absent: its last accepted en
   assert.deepEqual(removal?.document, text({ "o.example": "orig:2", "quay.io": "orig:1" }));
   assert.equal(removal.intent, "release");
   assert.equal(accept(sources({ additional, original: "unknown" }), policy).unknown, false);
-});
-
-test("uses the last accepted entries of an absent additional Secret in its grace period, while the original rotates", () => {
-  const before = acceptedFrom({ additional, original, originalName });
-  const rotated = secret(text({ "o.example": "rotated:2" }));
-  const sourceSet = sources({ additional: "kept", original: rotated, originalName, ...before });
-  const { target, problems, accepted } = accept(sourceSet, policy);
-  assert.equal(
-    target?.document,
-    text({ "a.example": "add:2", "o.example": "rotated:2", "quay.io": "add:1" }),
-  );
-  assert.equal(target.intent, "apply");
-  assert.deepEqual(problems, { original: [], additional: [] });
-  assert.equal(accepted["additional"], before.state.accepted["additional"]);
 });
 
 const pairs = fc.constantFrom("u:A", "u:B", "u:C");

@@ -5,11 +5,13 @@
  * thief creates.
  */
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { type V1Secret } from "@kubernetes/client-node";
 import { joinedGuards } from "#contract/joined.ts";
+import { tenantAccount } from "#contract/names.ts";
 import { placed } from "#fleet/rules/content.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import { connect } from "#kube/client/client.ts";
@@ -19,10 +21,14 @@ import { requestToken } from "#kube/token.ts";
 import { call } from "#plugin/fake.fixture.ts";
 import { untilGuarded } from "#plugin/joining/guard-check.ts";
 import { guardsOf, rightsOf } from "#plugin/joining/rights.ts";
+import { syncSecretsIn } from "#tenants/objects.ts";
+import { apiVersion, copyOf } from "#tenants/rules/copies.ts";
+import { originAnnotationNames } from "#tenants/rules/origin.ts";
+import { manifests } from "#tools/install/yaml.ts";
 import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import { writeKubeconfig } from "../controller/plane.ts";
-import { stampingSecrets } from "../controller/policies.ts";
+import { stamping } from "../controller/policies.ts";
 
 const target = "fleet-pull-secret";
 const targets = [{ namespace: "kube-system", name: target }];
@@ -53,9 +59,9 @@ function apiWith(name: string, token: string): Api {
 }
 
 /** RBAC takes a moment to apply a Role. */
-const untilAllowed = (one: Api) =>
+const untilAllowed = (account: Api, at = path) =>
   until("the account's rights are in force", () =>
-    one.get(path).then(
+    account.get(at).then(
       () => true,
       () => false,
     ),
@@ -124,15 +130,41 @@ const foreign = [
   { ownerReferences: [{ apiVersion: "v1", kind: "ConfigMap", name: "a", uid: "1" }] },
 ];
 
-/** Asserts that the account may write a Secret that other clients and admission label. */
-async function keepsOthers(as: Api): Promise<void> {
-  await cluster.kubectl("label", "secret", target, ...its, "team=a");
-  await cluster.apply(...stampingSecrets(target));
-  await until("admission labels the Secret", async () => {
-    const { metadata } = await as.apply<V1Secret>(path, opaque, how);
-    return metadata?.labels?.["team"] === "a" && metadata.labels["stamp"] === "s";
+type Body = Readonly<{ kind: string; metadata: Readonly<{ name: string; namespace: string }> }>;
+
+/**
+ * Asserts that the account may neither set metadata on which other programs act, nor change what
+ * others have set, but may write an object that others and admission label.
+ */
+async function leavesForeign(account: Api, at: string, body: Body): Promise<void> {
+  const marked = (more: object) => ({ ...body, metadata: { ...body.metadata, ...more } });
+  for (const state of ["create", "update"]) {
+    if (state === "update") await account.apply(at, body, how);
+    for (const more of foreign)
+      await refused(`${state} with ${JSON.stringify(more)}`, account.apply(at, marked(more), how));
+  }
+  const { name, namespace } = body.metadata;
+  const map = await admin.get<V1Secret>(
+    `/api/v1/namespaces/${namespace}/configmaps/kube-root-ca.crt`,
+  );
+  const owner = { apiVersion: "v1", kind: "ConfigMap", name: "kube-root-ca.crt" };
+  const ownerReferences = [{ ...owner, uid: map?.metadata?.uid ?? "" }];
+  const other = { manager: "other", force: true };
+  const theirs = { labels: { team: "a" }, finalizers: ["a.example/held"], ownerReferences };
+  const { metadata } = await admin.apply<V1Secret>(at, marked(theirs), other);
+  const { uid = "", resourceVersion = "" } = metadata ?? {};
+  for (const change of [{ labels: { team: "b" } }, { finalizers: [] }, { ownerReferences: [] }]) {
+    const patched = account.patch(at, { metadata: { uid, resourceVersion, ...change } });
+    await refused(`change to ${JSON.stringify(change)}`, patched);
+  }
+  await cluster.apply(...stamping(body.kind, name));
+  await until("admission labels the object", async () => {
+    const { metadata: live } = await account.apply<V1Secret>(at, body, how);
+    return live?.labels?.["team"] === "a" && live.labels["stamp"] === "s";
   });
-  await cluster.kubectl("delete", "mutatingadmissionpolicies", "stamp-secrets");
+  await cluster.kubectl("delete", "mutatingadmissionpolicies", "stamp");
+  // Removes what the other client has set, so that the object can be deleted.
+  await admin.apply(at, body, other);
 }
 
 /**
@@ -150,14 +182,7 @@ async function refusedAll(as: Api): Promise<void> {
   const tokenId = { "token-id": Buffer.from("abcdef").toString("base64") };
   const bootstrap = secret("bootstrap.kubernetes.io/token", {}, tokenId);
   await refused("a bootstrap token", as.apply(path, bootstrap, how));
-  for (const state of ["create", "update"]) {
-    if (state === "update") await as.apply(path, opaque, how);
-    for (const more of foreign) {
-      const marked = { ...opaque, metadata: { ...opaque.metadata, ...more } };
-      await refused(`${state} with ${JSON.stringify(more)}`, as.apply(path, marked, how));
-    }
-  }
-  await keepsOthers(as);
+  await leavesForeign(as, path, opaque);
   await clear();
   for (const name of [target, undefined]) {
     const metadata = { ...tokenOf("default").metadata, name, generateName: `${target}-` };
@@ -237,6 +262,35 @@ test("limits the account of `fleet rbac` in the same way", async () => {
   );
   await refusedAll(guest);
   await assert.rejects(guest.create(tokens, request(bound)), { status: 403 });
+});
+
+test("limits a tenant's account to the metadata of a copy", async () => {
+  for (const folder of ["crds/syncsecrets", "sync/management"])
+    await cluster.kubectl("apply", "-k", join(manifests, folder));
+  const { out } = await call(["fleet tenant", "tenant-a"]);
+  const file = join(cluster.directory, "tenant-a.yaml");
+  writeFileSync(file, out);
+  await cluster.kubectl("apply", "-f", file);
+  // It refuses all objects until the controller manager finds the CRD.
+  await cluster.kubectl("delete", "resourcequota", "--all", "-n", "tenant-a");
+  const asks = ["create", "token", tenantAccount, "-n", "tenant-a"];
+  const account = apiWith("tenant", (await cluster.kubectl(...asks)).trim());
+  const metadata = { name: "s", namespace: "default", uid: randomUUID() };
+  const object = { apiVersion, kind: "SyncSecret", metadata } as const;
+  const copy = copyOf(object, { type: "Opaque", data: {} }, "tenant-a", "cluster");
+  const at = `${syncSecretsIn("tenant-a")}/${metadata.uid}`;
+  await untilAllowed(account, at);
+  const owned = { ...copy, metadata: { ...copy.metadata, ...foreign.at(-1) } };
+  await until("the policy is in force", () =>
+    account.apply(at, owned, { ...how, dryRun: true }).then(
+      () => false,
+      (error: unknown) => error instanceof ApiError && error.status === 422,
+    ),
+  );
+  await leavesForeign(account, at, copy);
+  const annotations = { [originAnnotationNames[0]]: "a".repeat(254) };
+  const large = { ...copy, metadata: { ...copy.metadata, annotations } };
+  await refused("a large annotation", account.apply(at, large, how));
 });
 
 test("reports policies that are not in force, and stops the join", async () => {

@@ -44,7 +44,7 @@ import {
   type State,
 } from "./bound-requests.ts";
 import { writeKubeconfig } from "./plane/start.ts";
-import { denyingConfigMaps, sharingCosts, stampingSecrets } from "./policies.ts";
+import { denyingConfigMaps, sharingCosts, stamping } from "./policies.ts";
 
 const images = [{ name: "global-pull-secret", newName: repository, newTag: tag }];
 
@@ -455,7 +455,7 @@ describe("the policies if other clients write too", () => {
   testMutation("writes its Secret while one policy labels Secrets", async () => {
     const [path, body] = itsOwn["global-pull-secret-state"] ?? assert.fail();
     await prepare("create", path);
-    await cluster.apply(...stampingSecrets(names.stateSecretName));
+    await cluster.apply(...stamping("Secret", names.stateSecretName));
     const stamped = await until("the policy stamps", async () => {
       const secret = (await own.apply(path, body, {
         manager: controller,
@@ -466,7 +466,7 @@ describe("the policies if other clients write too", () => {
     assert.equal(stamped.metadata?.annotations?.["stamp"], "s");
     assert.equal(await refusal(apply(path, body)), "");
     // The policy has set this label, but the account itself may still not set it.
-    await cluster.kubectl("delete", "mutatingadmissionpolicies", "stamp-secrets");
+    await cluster.kubectl("delete", "mutatingadmissionpolicies", "stamp");
     const metadata = { ...body.metadata, labels: { stamp: "t" } };
     await until(
       "the key is denied",
@@ -484,7 +484,7 @@ describe("the policies if other clients write too", () => {
       await apply(path, body, false);
       await kubectl("stamp=by-a-client");
       assert.equal(await refusal(apply(path, body)), "", "another client's label is kept");
-      await cluster.apply(...stampingSecrets(names.stateSecretName));
+      await cluster.apply(...stamping("Secret", names.stateSecretName));
       await until("the label is named", async () =>
         /labels that this account may not change: stamp \(/.test(await refusal(apply(path, body))),
       );

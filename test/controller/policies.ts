@@ -87,15 +87,17 @@ export const sharingCosts: readonly object[] = policyOf("Mutating", "costs", {
   mutations: [additions.costs, additions.env],
 });
 
-/** A policy that adds a label and an annotation to Secrets of this name at each write. */
-export const stampingSecrets = (secret: string): readonly object[] =>
-  policyOf("Mutating", "stamp-secrets", {
+/** A policy that adds a label and an annotation to objects of this kind and name at each write. */
+export const stamping = (kind: string, name: string): readonly object[] =>
+  policyOf("Mutating", "stamp", {
     failurePolicy: "Fail",
     reinvocationPolicy: "Never",
     matchConstraints: {
-      resourceRules: [ruleFor("CREATE", "secrets"), ruleFor("UPDATE", "secrets")],
+      resourceRules: ["CREATE", "UPDATE"].map((operation) =>
+        ruleFor(operation, `${kind.toLowerCase()}s`, "*"),
+      ),
     },
-    matchConditions: [{ name: "secret", expression: `object.metadata.name == '${secret}'` }],
+    matchConditions: [{ name: "object", expression: `object.metadata.name == '${name}'` }],
     mutations: [
       applied(
         'Object{metadata: Object.metadata{labels: {"stamp": "s"}, annotations: {"stamp": "s"}}}',
@@ -147,7 +149,7 @@ function policyOf(
 function ruleFor(operation: string, resource: string, apiGroup = ""): object {
   return {
     apiGroups: [apiGroup],
-    apiVersions: ["v1"],
+    apiVersions: ["*"],
     operations: [operation],
     resources: [resource],
   };

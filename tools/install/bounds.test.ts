@@ -7,6 +7,8 @@ import { test } from "node:test";
 import { loadAll } from "js-yaml";
 import { roleBinding } from "#controller/objects/daemonset.ts";
 import { fleetGuard } from "#contract/joined.ts";
+import { keysSet, sameOwners } from "#contract/own-metadata.ts";
+import { apiVersion, copyOf } from "#tenants/rules/copies.ts";
 import { bounds } from "./bounds.ts";
 import { controller as account, textOf } from "./bounds-text.ts";
 import { objectsOf, textOf as fileOf } from "./yaml.ts";
@@ -77,4 +79,20 @@ test("the fleet's component has the policy that `fleet rbac` prints", () => {
   const objects = objectsOf(fileOf("fleet/cluster-resource-set/rendered.yaml"));
   const policy = objects.find(({ kind }) => kind === "ValidatingAdmissionPolicy");
   assert.deepEqual(policy?.["spec"], fleetGuard("global-pull-secret-fleet").spec);
+});
+
+test("the policy for tenants limits their account to the metadata that the tenant's side gives a copy", () => {
+  const object = { apiVersion, kind: "SyncSecret", metadata: {} } as const;
+  const { labels, annotations } = copyOf(object, { type: "", data: {} }, "", "id").metadata;
+  const ofLabels = keysSet("labels", Object.keys(labels));
+  const ofAnnotations = keysSet("annotations", Object.keys(annotations));
+  const foreign = `${ofLabels} + ${ofAnnotations}`.replaceAll(/\n\s*/g, " ");
+  const objects = objectsOf(fileOf("sync/management/rendered.yaml"));
+  const policy = objects.find(
+    ({ kind, metadata }) => kind === "ValidatingAdmissionPolicy" && /metadata$/.test(metadata.name),
+  );
+  assert.partialDeepStrictEqual(policy?.["spec"], {
+    variables: [{ name: "foreign", expression: foreign }],
+    validations: [{ expression: sameOwners }, { expression: "variables.foreign == []" }],
+  });
 });

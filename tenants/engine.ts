@@ -78,20 +78,20 @@ export class Engine {
 
   /**
    * Reconciles the objects that are not in sync, as many as a second allows. Rejects if one of the
-   * two collections cannot be read.
+   * two collections cannot be read. False while their watches begin, so nothing is read yet.
    */
-  async run(): Promise<Again | undefined> {
+  async run(): Promise<Again | undefined | false> {
     const { from, to, prepare } = this.#side;
     await prepare?.();
     const all = await this.objects.all();
-    if (all === undefined) return undefined;
+    if (all === undefined) return false;
     const uids = new Set(all.map(({ uid }) => uid));
     this.#reconciler.keep(uids);
     const existing = await elsewhere(this.results.all()).catch(async (error: unknown) => {
       if (error instanceof Elsewhere && from !== to) await this.#reportAway(all, error);
       throw error;
     });
-    if (existing === undefined) return undefined;
+    if (existing === undefined) return false;
     this.#awaySince = undefined;
     // A result whose object is only left out is in use.
     let again = this.objects.isWhole ? await this.#collect(existing, uids) : undefined;

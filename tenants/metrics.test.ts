@@ -1,10 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { pino } from "pino";
 import type { CoreV1Event } from "@kubernetes/client-node";
 import { openMeters } from "#runtime/metrics.ts";
+import { until } from "#test/cluster/await.ts";
 import { FakeApi } from "#test/harness/api/api.ts";
 import { directly } from "#test/harness/api/direct.ts";
+import { refuse } from "#test/harness/api/protocol.ts";
 import { createAlarm, createExpiry, createMetrics } from "./metrics.ts";
+import { serveSide } from "./service.ts";
+import { managementSide } from "./side.ts";
 
 test("L20: counts by namespace the deletions that ended at the deadline, and reports each in an Event on the object", async () => {
   const api = new FakeApi();
@@ -44,4 +49,31 @@ test("L27: exports the time of the last success also while no run has succeeded,
   ran("t", true);
   ran("t", false);
   assert.ok((await lastSuccess()) > 1_700_000_000);
+});
+
+test("L27: counts each run that fails, by the tenant's namespace", async (t) => {
+  const api = new FakeApi();
+  api.refuses = () => refuse(403, "Forbidden", "no");
+  const meters = openMeters();
+  const side = managementSide(directly(api, "global-pull-secret-sync"), "tenant-a");
+  const stop = new AbortController();
+  const ended = serveSide({
+    side,
+    namespace: "tenant-a",
+    log: pino({ level: "silent" }),
+    metrics: createMetrics(meters),
+  }).until(stop.signal);
+  t.after(async () => {
+    stop.abort();
+    await ended;
+  });
+  const runs = /^global_pull_secret_sync_runs_total\{namespace="tenant-a",result="(\w+)"\} [1-9]/gm;
+  await until("a run is counted", async () => {
+    const counted = Array.from(
+      (await meters.registry.metrics()).matchAll(runs),
+      ([, result]) => result,
+    );
+    assert.ok(!counted.includes("success"));
+    return counted.includes("error");
+  });
 });

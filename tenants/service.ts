@@ -26,6 +26,7 @@ export function serveSide({ side, namespace, log, metrics, gate }: Options): Ser
   const loop = createLoop({
     async run() {
       const again = await engine.run();
+      if (again === false) return undefined;
       metrics.ran(namespace, true);
       return again;
     },

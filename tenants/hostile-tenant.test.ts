@@ -1,5 +1,6 @@
 /** A tenant that floods the management cluster. The API servers are fakes. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { test, type TestContext } from "node:test";
 import { pino } from "pino";
@@ -14,6 +15,7 @@ import { FakeApi } from "#test/harness/api/api.ts";
 import { directly } from "#test/harness/api/direct.ts";
 import { refuse } from "#test/harness/api/protocol.ts";
 import { Engine } from "./engine.ts";
+import { createExcess } from "./metrics.ts";
 import { syncSecretsIn } from "./objects.ts";
 import { managementSide, tenantSide } from "./side.ts";
 import { serveTenants } from "./tenants.ts";
@@ -60,6 +62,53 @@ test("L2: keeps no annotation of a tenant, leaves out an object whose metadata i
   assert.equal(reported.length, 1);
   assert.match(reported[0] ?? "", /^GPS482: the metadata of huge is larger/);
 });
+
+const objectNamed = (name: string): KubernetesObject => ({
+  metadata: { namespace: "tenant-a", name, uid: name, resourceVersion: "1" },
+});
+const tooMany = Array.from({ length: 10_001 }, (_, at) => objectNamed(`a${at}`));
+
+type Flood = Readonly<{ is: string; code: string; isFollowed: boolean; changes?: number }>;
+const floods: Readonly<Record<string, Flood>> = {
+  "more objects in a list than it serves": { is: "many", code: "GPS483", isFollowed: false },
+  "more objects behind a watch than it serves": { is: "many", code: "GPS483", isFollowed: true },
+  "faster changes than it reads": {
+    is: "fast",
+    code: "GPS484",
+    isFollowed: true,
+    changes: 40_000,
+  },
+};
+for (const [what, { is, code, isFollowed, changes = 0 }] of Object.entries(floods))
+  test(`L2: counts and logs ${what}, with ${code}`, async (t) => {
+    const { cluster } = managementOf();
+    const pages: Cluster["pages"] = async (_path, _query, take) => {
+      take((is === "many" ? tooMany : []) as [], "1");
+    };
+    const line = JSON.stringify({ type: "MODIFIED", object: objectNamed("a") });
+    const stream: Cluster["stream"] = async (_path, _query, signal, take) => {
+      for (let at = 0; at < changes; at += 1) take(line);
+      await once(signal, "abort");
+    };
+    const logged: string[] = [];
+    const log = pino({}, { write: (text: string) => void logged.push(text) });
+    const meters = openMeters();
+    const exceeded = createExcess(cluster, meters)("tenant-a");
+    const side = managementSide({ ...cluster, pages, stream }, "tenant-a", { exceeded });
+    const { objects } = new Engine(side, log, { looked() {} });
+    const stop = new AbortController();
+    const followed = { hint() {}, failed: assert.fail, signal: stop.signal };
+    const ended = isFollowed ? objects.until(followed) : objects.all();
+    t.after(async () => {
+      stop.abort();
+      await ended;
+    });
+    await until(`${code} is logged`, () => logged.some((text) => text.includes(`"${code}: `)));
+    assert.match(
+      await meters.registry.metrics(),
+      new RegExp(`^\\w+_left_out_total\\{namespace="tenant-a",excess="${is}"\\} 1$`, "m"),
+    );
+  });
 
 /** Serves the tenants until the test ends. */
 function serve(t: TestContext, cluster: ReturnType<typeof managementOf>["cluster"]) {
@@ -154,8 +203,7 @@ test("L17: deletes no copy whose object is only left out of a list that is too l
   const path = `${syncSecretsIn("default")}/s0`;
   const object = async () => (await here.get<SyncSecret>(path))?.metadata;
   const copy = `${syncSecretsIn("tenant-a")}/${(await object())?.uid}`;
-  const metadata = (at: number) => ({ namespace: "a", name: `a${at}`, uid: `u${at}` });
-  crowd.push(...Array.from({ length: 10_001 }, (_, at) => ({ metadata: metadata(at) })));
+  crowd.push(...tooMany);
   for (let hour = 0; hour < 3; hour += 1) await pass(3601);
   assert.ok(management.object(copy), "with a long list");
   crowd.length = 0;

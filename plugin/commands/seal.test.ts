@@ -286,7 +286,7 @@ test("M8: seals the manifest of any Secret for each cluster", async () => {
     kind: "SealedSecret",
     metadata: { name: "credentials", namespace: "web" },
   });
-  assert.match(text, /^ {4}"PASSWORD": AQ/m);
+  assert.match(text, /^ {4}PASSWORD: AQ/m);
 });
 
 test("M8: checks a pull secret's manifest by the rules for its document", async () => {

@@ -129,7 +129,7 @@ export const seal = command(
     const files: Record<string, string> = {};
     const clusters = { ...before };
     for (const [name, certificate] of Object.entries(certificates)) {
-      files[fileOf(name)] = sealedSecret(secret, certificate, target);
+      files[fileOf(name)] = await io.yaml(sealedSecret(secret, certificate, target));
       const { fingerprint, until } = certificate;
       clusters[name] = { fingerprint, until };
     }

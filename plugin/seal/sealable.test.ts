@@ -5,7 +5,6 @@
 import assert from "node:assert/strict";
 import { generateKeyPairSync } from "node:crypto";
 import { test } from "node:test";
-import { load } from "js-yaml";
 import { loadDocuments } from "#kube/yaml.ts";
 import { open } from "./seal.fixture.ts";
 import { sealableFrom } from "./sealable.ts";
@@ -41,9 +40,9 @@ type Sealed = Readonly<{
 test("M8: seals each value of a secret.yaml under the Secret's own name, keeps the other fields readable, and leaks no value", async () => {
   const secret = await sealableFrom(Buffer.from(secretYaml), undefined, io);
   const target = { namespace: secret.namespace, name: secret.name };
-  const text = sealedSecret(secret, certificate, target);
-  assert.ok(!text.includes("planted"));
-  const { encryptedData, template } = (load(text) as Sealed).spec;
+  const sealed = sealedSecret(secret, certificate, target) as Sealed;
+  assert.ok(!JSON.stringify(sealed).includes("planted"));
+  const { encryptedData, template } = sealed.spec;
   const opened = Object.entries(encryptedData).map(([key, value]) => [
     key,
     open(value, privateKey, "web/credentials"),
@@ -68,7 +67,6 @@ test("M8: seals each value of a secret.yaml under the Secret's own name, keeps t
 test("M8: --secret renames the manifest's Secret, and its values are bound to the new name", async () => {
   const target = { namespace: "shop", name: "login" };
   const secret = await sealableFrom(Buffer.from(secretYaml), target, io);
-  const text = sealedSecret(secret, certificate, target);
-  const { encryptedData } = (load(text) as Sealed).spec;
+  const { encryptedData } = (sealedSecret(secret, certificate, target) as Sealed).spec;
   assert.equal(open(encryptedData["PASSWORD"] ?? "", privateKey, "shop/login"), "planted");
 });

@@ -4,64 +4,34 @@ import type { Sealable } from "./sealable.ts";
 import { Buffer } from "node:buffer";
 import { constants, createCipheriv, type KeyObject, publicEncrypt, randomBytes } from "node:crypto";
 
-/**
- * The manifest, as YAML. The sealed values are base64, which needs no quotes. All other text of the
- * Secret is in quotes.
- */
+/** The manifest. Only the values are encrypted. */
 export function sealedSecret(
-  secret: Sealable,
+  { data, type, immutable, labels, annotations }: Sealable,
   { publicKey }: Certificate,
   target: SealTarget,
-): string {
-  const names = [`name: ${scalar(target.name)}`, `namespace: ${scalar(target.namespace)}`];
-  const sealed = Object.entries(secret.data)
+): object {
+  const { namespace, name } = target;
+  const encryptedData = Object.entries(data)
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([key, value]) => `${keyOf(key)}: ${encrypt(value, publicKey, labelOf(target))}`);
-  return [
-    "apiVersion: bitnami.com/v1alpha1",
-    "kind: SealedSecret",
-    "metadata:",
-    ...indented(2, names),
-    "spec:",
-    "  encryptedData:",
-    ...indented(4, sealed),
-    "  template:",
-    ...(secret.immutable ? ["    immutable: true"] : []),
-    "    metadata:",
-    ...indented(6, [
-      ...names,
-      ...mapOf("labels", secret.labels),
-      ...mapOf("annotations", secret.annotations),
-    ]),
-    `    type: ${/^[a-z]+\.[a-z.]+\/[a-z-]+$/.test(secret.type) ? secret.type : JSON.stringify(secret.type)}`,
-    "",
-  ].join("\n");
+    .map(([key, value]) => [key, encrypt(value, publicKey, labelOf(target))]);
+  const metadata = { name, namespace };
+  return {
+    apiVersion: "bitnami.com/v1alpha1",
+    kind: "SealedSecret",
+    metadata,
+    spec: {
+      encryptedData: Object.fromEntries(encryptedData),
+      template: {
+        ...(immutable && { immutable }),
+        metadata: { ...metadata, ...unlessEmpty({ labels }), ...unlessEmpty({ annotations }) },
+        type,
+      },
+    },
+  };
 }
 
-function mapOf(name: string, values: Readonly<Record<string, string>>): readonly string[] {
-  const lines = Object.entries(values).map(
-    ([key, value]) => `${annotationKey(key)}: ${JSON.stringify(value)}`,
-  );
-  return lines.length === 0 ? [] : [`${name}:`, ...indented(2, lines)];
-}
-
-const annotationKey = (key: string): string =>
-  /^[a-z]+\.[a-z.]+\/[a-z-]+$/.test(key) ? key : JSON.stringify(key);
-
-/** A Secret's key, in quotes unless every YAML reader treats it as text. */
-const keyOf = (key: string): string => (/^\.[a-z]+$/.test(key) ? key : JSON.stringify(key));
-
-/**
- * A DNS name, in quotes if YAML could read the name as another type: `1e5` is a number, and `no` is
- * false.
- */
-function scalar(name: string): string {
-  return /^[a-z]{6}/.test(name) || /^[a-z]+-/.test(name) ? name : JSON.stringify(name);
-}
-
-function indented(by: number, lines: readonly string[]): string[] {
-  return lines.map((line) => " ".repeat(by) + line);
-}
+const unlessEmpty = (fields: Readonly<Record<string, object>>): object =>
+  Object.values(fields).some((field) => Object.keys(field).length > 0) ? fields : {};
 
 /** The only Secret in which a sealed value is valid (the scope `strict` of Sealed Secrets). */
 export type SealTarget = Readonly<{ namespace: string; name: string }>;

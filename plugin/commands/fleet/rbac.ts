@@ -24,8 +24,8 @@ export const rbac = command(
     },
   },
   async ({ target: fleetTarget }, io) => {
-    for (const guard of guards) io.out(`${await io.yaml(guard)}---\n`);
-    io.out(guestRights(fleetTarget));
+    const documents = [...guards, ...rightsFor(fleetTarget)];
+    io.out((await Promise.all(documents.map((document) => io.yaml(document)))).join("---\n"));
     return 0;
   },
 );
@@ -42,56 +42,39 @@ const name = "global-pull-secret-fleet";
 const guards: readonly object[] = objectsOf(fleetGuard(name)).map(({ body }) => body);
 
 /**
- * The ServiceAccount, the Role and its binding as YAML. If the cluster's own controller rolls the
- * Secret out, also the right to read the cluster's GlobalPullSecret, which reports about its nodes.
+ * The ServiceAccount, the Role and its binding. If the cluster's own controller rolls the Secret
+ * out, also the right to read the cluster's GlobalPullSecret, which reports about its nodes.
  */
-function guestRights(target: Target): string {
-  const where = JSON.stringify(target.namespace);
+function rightsFor(target: Target): readonly object[] {
+  const metadata = { name, namespace: target.namespace };
+  const reading = ["get", "list", "watch"];
   const placed = {
-    group: "",
-    resource: "secrets",
-    name: target.name,
-    verbs: "get, list, watch, create, patch, delete",
+    apiGroups: [""],
+    resources: ["secrets"],
+    resourceNames: [target.name],
+    verbs: [...reading, "create", "patch", "delete"],
   };
   const witness = {
-    group: "globalpullsecret.io",
-    resource: "globalpullsecrets",
-    name: globalPullSecretName,
-    verbs: "get, list, watch",
+    apiGroups: ["globalpullsecret.io"],
+    resources: ["globalpullsecrets"],
+    resourceNames: [globalPullSecretName],
+    verbs: reading,
   };
   const handedOver = target.namespace === namespace && target.name === "fleet-pull-secret";
-  const account =
-    `apiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: ${name}\n` +
-    `  namespace: ${where}\n`;
+  const account = { kind: "ServiceAccount", ...metadata };
+  const pair = (kind: string, its: object, rule: object) => [
+    { apiVersion: `${group}/v1`, kind, metadata: its, rules: [rule] },
+    {
+      apiVersion: `${group}/v1`,
+      kind: `${kind}Binding`,
+      metadata: its,
+      roleRef: { apiGroup: group, kind, name },
+      subjects: [account],
+    },
+  ];
   return [
-    account,
-    ...pair("", `\n  namespace: ${where}`, where, placed),
-    ...(handedOver ? pair("Cluster", "", where, witness) : []),
-  ].join("---\n");
-}
-
-type GrantedRule = Readonly<{ group: string; resource: string; name: string; verbs: string }>;
-
-/** A Role and its binding, or a ClusterRole and its binding. */
-function pair(scope: "" | "Cluster", place: string, where: string, rule: GrantedRule): string[] {
-  const head = (kind: string) =>
-    `apiVersion: ${group}/v1\nkind: ${kind}\nmetadata:\n  name: ${name}${place}\n`;
-  const role = `${scope}Role`;
-  return [
-    `${head(role)}rules:
-  - apiGroups: ["${rule.group}"]
-    resources: [${rule.resource}]
-    resourceNames: [${JSON.stringify(rule.name)}]
-    verbs: [${rule.verbs}]
-`,
-    `${head(`${role}Binding`)}roleRef:
-  apiGroup: ${group}
-  kind: ${role}
-  name: ${name}
-subjects:
-  - kind: ServiceAccount
-    name: ${name}
-    namespace: ${where}
-`,
+    { apiVersion: "v1", kind: "ServiceAccount", metadata },
+    ...pair("Role", metadata, placed),
+    ...(handedOver ? pair("ClusterRole", { name }, witness) : []),
   ];
 }

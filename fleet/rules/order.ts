@@ -64,10 +64,10 @@ export const inTurn = <T extends Pick<RankedCluster, "name">>(
 /**
  * The clusters to change now, in the order of `clusters`. One cluster goes first. Each proof opens
  * two more places, up to `maxUnavailable`. A slow cluster only frees its own place, because content
- * that silences nodes must not open places. More than `maxFailures` refusals halt the rollout. While
- * no cluster has the content, a percentage in `maxFailures` counts as the number 1, because a single
- * cluster might be hostile. During a halt, we write only to clusters that refused, and to clusters
- * that had proved the content and lost it.
+ * that silences nodes must not open places. More than `maxFailures` refusals halt the rollout.
+ * While no cluster has the content, a percentage in `maxFailures` counts as the number 1, because a
+ * single cluster might be hostile. During a halt, we write only to clusters that refused, and to
+ * clusters that had proved the content and lost it.
  */
 export function nextChanges(
   clusters: readonly RankedCluster[],

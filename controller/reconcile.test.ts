@@ -342,6 +342,15 @@ test("gives a Secret that lost most of its registries the whole grace period, ev
   }
 });
 
+test("removes everything after the grace period, and keeps no withdrawn credential", async () => {
+  const on = await deployed(30);
+  on.withdraw();
+  await on.converge();
+  on.pass(30);
+  await on.converge();
+  assert.deepEqual([...on.objects.keys()], [originalPath]);
+});
+
 test("removes a withdrawn credential from all our Secrets", async () => {
   const on = await deployed(0);
   on.withdraw();

@@ -85,6 +85,21 @@ test("H7, H24: deploys nothing for an invalid additional Secret that was never v
   assert.match(problems.additional[0]?.path ?? "", /auths\["quay\.io"\]\.auth/);
 });
 
+test("keeps the last accepted entries of an invalid additional Secret while the original rotates", () => {
+  const before = acceptedFrom({ additional, original, originalName });
+  const rotated = secret(text({ "quay.io": "orig:1", "o.example": "rotated:2" }));
+  const { target, problems } = accept(
+    sources({ additional: bad, original: rotated, originalName, ...before }),
+    policy,
+  );
+  assert.equal(
+    target?.document,
+    text({ "a.example": "add:2", "o.example": "rotated:2", "quay.io": "add:1" }),
+  );
+  assert.equal(problems.additional.length, 1);
+  assert.deepEqual(problems.original, []);
+});
+
 test("keeps the published content when both sources are invalid, and reports both", () => {
   const before = acceptedFrom({ additional, original, originalName });
   const { target, problems } = accept(

@@ -159,23 +159,19 @@ const secret = file(
   "secret.json",
   '{"kind":"Secret","type":"kubernetes.io/dockerconfigjson","data":{".dockerconfigjson":"e30="}}',
 );
-/** As kubectl makes them without --type, and External Secrets without template.type. */
+/** As kubectl makes it without --type. */
 const opaque = file(
   "opaque.yaml",
   `kind: Secret
 metadata: {name: a}
 data: {.dockerconfigjson: ${btoa('{"auths":{"a.io":{"auth":"dTpw"}}}')}}
----
-kind: ExternalSecret
-metadata: {name: b}
-spec: {target: {template: {data: {.dockerconfigjson: '{"auths":{"a.io":{"auth":"dTpw"}}}'}}}}
 `,
 );
 const mixed = file(
   "mixed.json",
   '{"auths":{"a.io":{"username":"u","password":""},"b.io":{"auth":"%%%"}}}',
 );
-/** Manifests of kubectl, Helm and External Secrets Operator. */
+/** Manifests of kubectl and Helm. */
 const manifest = file(
   "manifest.yaml",
   `apiVersion: v1
@@ -191,16 +187,6 @@ kind: Secret
 type: kubernetes.io/dockerconfigjson
 metadata: {name: b}
 stringData: {.dockerconfigjson: '{"auths":{"b.io":{"auth":"dTpw"}}}'}
----
-kind: ExternalSecret
-metadata: {name: c}
-spec:
-  target:
-    template:
-      type: kubernetes.io/dockerconfigjson
-      data:
-        .dockerconfigjson: |
-          {"auths":{"{{ .registry }}":{"auth":"{{ printf "%s:%s" .user .password | b64enc }}"}}}
 `,
 );
 /** A list in JSON, as kubectl prints it, with other Secrets beside the pull secret. */
@@ -220,13 +206,6 @@ const listed = file(
   }),
 );
 const untyped = file("untyped.json", '{"kind":"Secret","metadata":{"name":"a"},"data":{"x":""}}');
-const template = file(
-  "template.yaml",
-  `kind: ExternalSecret
-metadata: {name: c}
-spec: {target: {template: {type: kubernetes.io/dockerconfigjson, data: {.dockerconfigjson: "{{ .x }}"}}}}
-`,
-);
 const endless = file("endless.yaml", "kind: List\nitems: &a [{kind: Secret}, {items: *a}]\n");
 const sealed = file("sealed.yaml", "apiVersion: bitnami.com/v1alpha1\nkind: SealedSecret\n");
 const browser = file(
@@ -438,17 +417,12 @@ const cases: readonly (readonly [
     "",
   ],
   [`check ${secret}`, 1, "", /^GPS110 secret\.json: Secret\/-: auths: auths is missing; /],
-  [
-    `check ${opaque}`,
-    1,
-    "",
-    /^GPS301 opaque\.yaml: Secret\/a: type: type is Opaque; .*\nGPS301 opaque\.yaml: ExternalSecret\/b: /,
-  ],
+  [`check ${opaque}`, 1, "", /^GPS301 opaque\.yaml: Secret\/a: type: type is Opaque; /],
   [
     `check ${manifest}`,
     0,
-    "accepted: 3 registries\n",
-    /^(?:GPS180 manifest\.yaml: \w+\/[abc]: metadata: is not kube-system\/additional-pull-secret, .*\n){3}/,
+    "accepted: 2 registries\n",
+    /^(?:GPS180 manifest\.yaml: Secret\/[ab]: metadata: is not kube-system\/additional-pull-secret, .*\n){2}/,
   ],
   [`${merge} ${listed}`, 0, '{"auths":{"a.io":{"auth":"dTpw"}}}\n', ""],
   [`${merge} ${untyped}`, 1, "", /^GPS301 additional: type: /],
@@ -460,13 +434,7 @@ const cases: readonly (readonly [
     `explain a.io/x -f ${manifest}`,
     2,
     "",
-    "manifest.yaml: has 3 pull secrets; give a file with one\n",
-  ],
-  [
-    `${merge} ${template}`,
-    2,
-    "",
-    /^template\.yaml: ExternalSecret\/c: is a template, .* give the Secret that it makes\n$/,
+    "manifest.yaml: has 2 pull secrets; give a file with one\n",
   ],
   [
     `check ${sealed}`,

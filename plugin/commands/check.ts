@@ -64,15 +64,14 @@ export const check = command(
     what: "check an additional pull secret, and whether its registries accept its credentials",
     example: "--login -f pull-secret.json",
     more:
-      "The file is a pull secret, or a manifest in JSON or YAML: Secrets, ExternalSecrets with a\n" +
-      "template, and lists of them. With a file, the command needs no cluster. Without a file, it\n" +
-      "checks the source's Secret, which requires the right to get it. --login asks each registry\n" +
-      "from this machine: it logs in, or with --image asks for the right to pull that image. It sends\n" +
-      "a credential only over TLS, except to this machine and for a key with http://. -o github\n" +
-      "prints annotations of GitHub Actions. The exit code is 1 if the pull secret is refused, if\n" +
-      `with --login a registry denies its credential or gives no answer within ${limitSeconds} s, or\n` +
-      "if the answer about an --image is not Accepted. If a registry uses your own authority, set\n" +
-      "NODE_EXTRA_CA_CERTS to its file.",
+      "The file is a pull secret, or a manifest in JSON or YAML: Secrets, and lists of them. With a\n" +
+      "file, the command needs no cluster. Without a file, it checks the source's Secret, which\n" +
+      "requires the right to get it. --login asks each registry from this machine: it logs in, or with\n" +
+      "--image asks for the right to pull that image. It sends a credential only over TLS, except to\n" +
+      "this machine and for a key with http://. -o github prints annotations of GitHub Actions. The\n" +
+      "exit code is 1 if the pull secret is refused, if with --login a registry denies its credential\n" +
+      `or gives no answer within ${limitSeconds} s, or if the answer about an --image is not Accepted. If a\n` +
+      "registry uses your own authority, set NODE_EXTRA_CA_CERTS to its file.",
     flags: {
       F: { read: path, from: "operand", what: "the pull secret to check, as with --file" },
       file: { read: path, short: "f", what: "the pull secret to check, instead of the cluster's" },

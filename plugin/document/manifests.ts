@@ -18,8 +18,6 @@ export type FileSecret = SecretParts &
     /** The Secret's place, as far as the manifest names it. */
     namespace: string | undefined;
     name: string | undefined;
-    /** True if a tool fills in the values later, so that we can check only the shape. */
-    isTemplate: boolean;
   }>;
 
 /** A Secret of the cluster, to be examined like one of a file. */
@@ -29,7 +27,6 @@ export const ofLive = (label: string, live: V1Secret): FileSecret => ({
   isBare: false,
   namespace: live.metadata?.namespace,
   name: live.metadata?.name,
-  isTemplate: false,
 });
 
 /**
@@ -48,19 +45,11 @@ type Manifest = Readonly<{
   items?: unknown;
   data?: Readonly<Record<string, unknown>>;
   stringData?: Readonly<Record<string, unknown>>;
-  spec?: Readonly<{ target?: Target; externalSecretSpec?: Readonly<{ target?: Target }> }>;
-}>;
-
-/** The Secret that External Secrets Operator creates from an ExternalSecret. */
-type Target = Readonly<{
-  name?: unknown;
-  template?: Readonly<{ type?: unknown; data?: Readonly<Record<string, unknown>> }>;
 }>;
 
 /**
- * The pull secrets in a file, in JSON or YAML: Secrets, ExternalSecrets with a template, and lists
- * of them. Other Secrets beside them are left out. If there is no manifest, the file itself is the
- * document.
+ * The pull secrets in a file, in JSON or YAML: Secrets, and lists of them. Other Secrets beside
+ * them are left out. If there is no Secret, the file itself is the document.
  */
 export async function readSecrets(file: string, io: Reading): Promise<readonly FileSecret[]> {
   const bytes = await io.read(file, longestFile);
@@ -73,19 +62,15 @@ export async function readSecrets(file: string, io: Reading): Promise<readonly F
   );
   if (secrets.length > 0) return pullSecrets.length > 0 ? pullSecrets : secrets;
   const place = { namespace: undefined, name: undefined };
-  const bare = { label: file, isBare: true, isTemplate: false, ...place };
+  const bare = { label: file, isBare: true, ...place };
   return [{ ...bare, type: secretType, document: bytes }];
 }
 
-/** The one pull secret in a file. Throws Misuse if there are several, or if it is a template. */
+/** The one pull secret in a file. Throws Misuse if there are several. */
 export async function readSecret(file: string, io: Reading): Promise<FileSecret> {
   const [secret, ...others] = await readSecrets(file, io);
   if (secret === undefined || others.length > 0)
     throw new Misuse(`${file}: has ${others.length + 1} pull secrets; give a file with one`);
-  if (secret.isTemplate)
-    throw new Misuse(
-      `${secret.label}: is a template, which another tool fills in; give the Secret that it makes`,
-    );
   return secret;
 }
 
@@ -117,25 +102,20 @@ const flat = (documents: readonly unknown[]): object[] =>
 const textIn = (value: unknown): string | undefined =>
   typeof value === "string" ? value : undefined;
 
-function secretOf(manifest: Manifest, file: string): FileSecret[] {
-  const { kind, metadata, data, stringData, spec } = manifest;
+function secretOf(
+  { kind, type, metadata, data, stringData }: Manifest,
+  file: string,
+): FileSecret[] {
+  if (kind !== "Secret") return [];
   const place = { namespace: textIn(metadata?.namespace), name: textIn(metadata?.name) };
-  const found = { label: `${file}: ${String(kind)}/${place.name ?? "-"}`, isBare: false, ...place };
+  const label = `${file}: Secret/${place.name ?? "-"}`;
+  // stringData overwrites data.
   const key = secretKeys.document;
-  if (kind === "Secret") {
-    // stringData overwrites data.
-    const [plain, encoded] = [textIn(stringData?.[key]), textIn(data?.[key])];
-    const bytes = encoded === undefined ? undefined : decoded(encoded, found.label);
-    const content = plain === undefined ? { document: bytes, isTemplate: false } : filled(plain);
-    return [{ ...found, type: typeOf(manifest.type), ...content }];
-  }
-  if (kind !== "ExternalSecret" && kind !== "ClusterExternalSecret") return [];
-  const target = spec?.target ?? spec?.externalSecretSpec?.target;
-  const template = textIn(target?.template?.data?.[key]);
-  if (template === undefined) return [];
-  const name = textIn(target?.name) ?? place.name;
-  const type = typeOf(target?.template?.type);
-  return [{ ...found, ...filled(template), name, type, isTemplate: true }];
+  const [plain, encoded] = [textIn(stringData?.[key]), textIn(data?.[key])];
+  const bytes = encoded === undefined ? undefined : decoded(encoded, label);
+  const document = plain === undefined ? bytes : Buffer.from(plain);
+  // The API server makes a Secret without a type Opaque.
+  return [{ label, isBare: false, ...place, type: textIn(type) ?? "Opaque", document }];
 }
 
 /** The bytes of a field of `data`. Throws Misuse if the API server would not decode it. */
@@ -148,25 +128,3 @@ function decoded(text: string, label: string): Buffer {
     );
   return bytes;
 }
-
-/** The API server, and External Secrets, make a Secret without a type Opaque. */
-const typeOf = (type: unknown): string => textIn(type) ?? "Opaque";
-
-/** An action of a Go template, such as `{{ .x }}` or `{{- .x -}}`. */
-const action = /\{\{-?.*?-?\}\}/gs;
-
-/**
- * The document, with a valid value in place of each action of a template: a registry for a key that
- * contains an action, and the base64 of a user and a password for any other action.
- */
-function filled(text: string): Pick<FileSecret, "isTemplate"> & Readonly<{ document: Buffer }> {
-  const isTemplate = text.search(action) >= 0;
-  const values = text
-    .replace(/"(?:[^"\n]*?\{\{-?.*?-?\}\}[^"\n]*?)"(?=\s*:)/gs, '"registry.example"')
-    .replace(action, "dTpw");
-  return { document: Buffer.from(values), isTemplate };
-}
-
-/** Whether a tool fills in the whole document, so that there is no shape to check. */
-export const isWholeTemplate = ({ document = Buffer.alloc(0), isTemplate }: FileSecret): boolean =>
-  isTemplate && Buffer.from(document).toString("utf8").trim() === "dTpw";

@@ -2,7 +2,6 @@
  * Judges pull secrets by the controller's rules. Returns the entries, or the reasons why the
  * controller would refuse them.
  */
-import { Buffer } from "node:buffer";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { helpOf } from "#contract/help.ts";
 import { additionalSecretName, namespace as kubeSystem, sourceIds } from "#contract/names.ts";
@@ -14,7 +13,7 @@ import { findProtected } from "#pullsecret/merge/protect.ts";
 import { formatPath } from "#pullsecret/problems/keypath.ts";
 import { formatProblem, problem, type Problem } from "#pullsecret/problems/problems.ts";
 import { Refused } from "../terminal/io.ts";
-import { isWholeTemplate, type FileSecret } from "./manifests.ts";
+import type { FileSecret } from "./manifests.ts";
 
 export type Examined = Readonly<{
   /** Empty if there are problems. */
@@ -77,12 +76,9 @@ export function examineWhole(
   expectedName?: string,
 ): Examined {
   const { label } = secret;
-  // If a tool will fill in the whole document later, we can check only the type now.
-  const isWhole = isWholeTemplate(secret);
-  const document = isWhole ? Buffer.from('{"auths":{}}') : secret.document;
-  const examined = examine({ ...secret, document }, protection, label);
+  const examined = examine(secret, protection, label);
   if (examined.problems.length > 0) return examined;
-  const isEmpty = examined.entries.length === 0 && !isWhole;
+  const isEmpty = examined.entries.length === 0;
   const { expired, expires } = expiriesIn(label, examined);
   return {
     ...examined,

@@ -115,13 +115,10 @@ test("if the caller is not allowed to get the Secret, waits only for Ready and r
 
 /** Cases without a Secret: the object, the command line and the exit code. */
 const absent: readonly (readonly [reported: GlobalPullSecret, argv: string, code: number])[] = [
-  [object({ status: { conditions: noSource } }), "", 3],
-  [object({ status: { conditions: noSource } }), "--source additional-pull-secret", 3],
   [object({ status: { conditions: noSource } }), "--deleted", 0],
   [object({ status: { conditions: inForce } }), "", 0],
   [object({ status: { conditions: inForce } }), "--source additional-pull-secret", 3],
   [object({ spec: teamA, status: { conditions: inForce } }), "", 3],
-  [object({ spec: teamA, status: { conditions: inForce } }), "--source team-a", 3],
   [object({ spec: teamA, status: { conditions: inForce } }), "--source team-a --deleted", 0],
   [served, "--deleted", 3],
 ];

@@ -1,7 +1,7 @@
 /**
- * One GlobalPullSecret for each state in which viewers can find it, with the judgements that
- * kstatus and Argo CD should give. A viewer reads only the generation, the deletion and the
- * conditions.
+ * One GlobalPullSecret for each state that viewers can tell apart, with the judgements that kstatus
+ * and Argo CD should give. A viewer reads only the generation, the deletion and the conditions, and
+ * of the reasons only Paused.
  */
 type Health = "Progressing" | "Healthy" | "Degraded" | "Suspended";
 type Condition = Readonly<{ type: string; status: string; reason: string; message: string }>;
@@ -42,13 +42,10 @@ const inForce = ["True False False", "InForce", "revision 8 is on every node"] a
 const rows: readonly Row[] = [
   ["starting", "Unknown True False", "Starting", "nothing has been checked yet"],
   ["first", "False True False", "OneNodeFirst", "0 of 100 nodes have revision 8, 1 AtWork"],
-  ["wave", "False True False", "RollingOut", "40 of 100 nodes have revision 8, 9 AtWork"],
   ["ready", ...inForce],
   ["left-out", ...inForce, { conditions: [condition("NodesLeftOut", "True")] }],
   ["extra-refused", ...inForce, { conditions: [condition("SourcesAccepted", "False")] }],
-  ["source-rejected", "False False True", "SourceRejected", "additional-pull-secret is refused"],
   ["halted", "False False True", "Halted", "revision 9 failed on n7"],
-  ["not-allowed", "False False True", "NotAllowed", "spec.delivery.mode is not allowed"],
   ["paused", "True False False", "Paused", "paused: nothing waits"],
   [
     "paused-waiting",
@@ -66,10 +63,6 @@ const rows: readonly Row[] = [
       health: { status: "Progressing", message: "the controller has not read this spec yet" },
     },
   ],
-  ["withdrawing", "False True False", "Withdrawing", "the nodes are removing the entries"],
-  ["withdrawn", "True False False", "Withdrawn", "withdrawn: nothing of this product is left"],
-  ["no-source", "True False False", "NoSource", "no source has credentials to apply"],
-  ["no-nodes", "True False False", "NoNodes", "revision 1 is ready for nodes; there are none"],
   [
     "deleted",
     ...inForce,

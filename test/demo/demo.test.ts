@@ -1,4 +1,4 @@
-/** Runs the demo on real nodes as a new user does. The demo's claims are the assertions. */
+/** Runs the demos as a new user does. The demos' claims are the assertions. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
@@ -16,6 +16,11 @@ test("prints the demo's whole script, and every claim is true", async () => {
   assert.match(reported, /^Every claim was checked and holds\.$/m);
   const [files, cluster] = [reported.indexOf(lines.files.text), reported.search(/^\[ *\d+ s\] /m)];
   assert.ok(files > 0 && (cluster < 0 || files < cluster), reported.slice(0, 2000));
+});
+
+test("shows two scripted clusters of a fleet with --fleet, and every claim is true", async () => {
+  const reported = await run([process.execPath, program, "--fleet"]);
+  assert.match(reported, /^Every claim was checked and holds\.$/m);
 });
 
 for (const flags of [

@@ -153,7 +153,7 @@ export async function startAilingFleet(data: object = content): Promise<AilingFl
   for (const [at, name] of names.entries()) {
     const failing: Broken | undefined = at % 10 === 0 ? broken[at / 10] : undefined;
     await (failing ?? isWell).make(fakes, name);
-    const metadata = { name, labels: { fleet: "x" } };
+    const metadata = { name, labels: { fleet: "x", name } };
     await add("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata });
     const kubeconfig = failing?.kubeconfig?.(fakes, name) ?? fakes.kubeconfig(name);
     const value = Buffer.from(kubeconfig).toString("base64");
@@ -181,13 +181,19 @@ export async function startAilingFleet(data: object = content): Promise<AilingFl
       secretRef: { name: "source" },
       clusterAPI: { namespaceSelector: { matchLabels: { fleet: "x" } } },
       target: { name: target },
+      // Without a healthy canary, a random order could begin with the cluster that is stuck.
+      rollout: { canaries: { matchLabels: { name: "c01" } } },
     },
   });
   const start = () => startFleets(home);
   const begun = performance.now();
   let end = start();
   const status = () => api.object<FleetSecret>(`${objects}/one`)?.status;
-  const named = () => (status()?.failures ?? []).map(({ name, reason }) => `${name} ${reason}`);
+  // Once listed, such as after a late answer, c90 stays listed until it is current.
+  const named = () =>
+    (status()?.failures ?? []).flatMap(({ name, reason }) =>
+      name === "c90" ? [] : `${name} ${reason}`,
+    );
   const sorted = (all: readonly string[]) =>
     all.toSorted((failure, other) => (failure < other ? -1 : 1)).join();
   const expected = sorted(

@@ -30,20 +30,6 @@ test("H9: prefers the additional Secret on a conflict, and records the supplier 
   );
 });
 
-test("wants the same content when the bytes of a document change, but not its meaning", () => {
-  const spaced = secret(
-    JSON.stringify(
-      JSON.parse(text({ "a.example": "add:2", "https://quay.io/v2/": "add:1" })),
-      undefined,
-      2,
-    ),
-  );
-  assert.equal(
-    accept(sources({ additional: spaced }), policy).target?.document,
-    accept(sources({ additional }), policy).target?.document,
-  );
-});
-
 test("H19: records a rewritten document only if it has another meaning or is shorter", () => {
   const entries = { "quay.io": "add:1", "a.example": "add:2" };
   const short = text(entries);

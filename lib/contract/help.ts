@@ -17,12 +17,15 @@ export function helpIn(text: string): string | undefined {
 const longest = 200;
 
 /**
- * The text, cut to 200 characters, with the command for its first code at the end. A cut never
- * removes the command. The log has the whole text.
+ * The text, cut to 200 characters, with the command for its first code at the end. The cut is in
+ * the middle, because a text begins with what is wrong, and ends with what to do or with an API
+ * server's reason. The log has the whole text.
  */
 export function withHelp(text: string): string {
   const help = helpIn(text);
   const end = help === undefined ? "" : ` [${help}]`;
   const room = longest - end.length;
-  return (text.length > room ? `${text.slice(0, room - 1)}…` : text) + end;
+  if (text.length <= room) return text + end;
+  const half = Math.floor((room - 1) / 2);
+  return `${text.slice(0, room - 1 - half)}…${text.slice(-half)}${end}`;
 }

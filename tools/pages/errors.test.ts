@@ -65,14 +65,14 @@ test("has a separate meaning for exactly the codes whose text in the catalogue i
   assert.deepEqual(Object.keys(meanings), bare.toSorted());
 });
 
-test("ends a text with the help for its first code, in at most 200 characters", () => {
+test("ends a text with the help for its first code, in at most 200 characters, and keeps both ends", () => {
   assert.equal(helpIn("ready"), undefined);
   assert.equal(withHelp("ready"), "ready");
   assert.equal(
     withHelp("a: GPS305 failed; b: GPS218 rolled back"),
     "a: GPS305 failed; b: GPS218 rolled back [kubectl pull-secret help GPS305]",
   );
-  const cut = withHelp(`GPS305 ${"x".repeat(2000)}`);
+  const cut = withHelp(`GPS305 ${"x".repeat(2000)}: denied`);
   assert.equal(cut.length, 200);
-  assert.match(cut, /x… \[kubectl pull-secret help GPS305\]$/);
+  assert.match(cut, /^GPS305 x+…x+: denied \[kubectl pull-secret help GPS305\]$/);
 });

@@ -65,11 +65,7 @@ export const catalogue = {
     "{}",
     "find the reason with kubectl describe daemonset global-pull-secret-syncer -n kube-system",
   ],
-  refused: [
-    "GPS321",
-    "{}",
-    "allow it: a right is missing, or an admission policy or a webhook refuses it",
-  ],
+  refused: ["GPS321", "{}", "allow it"],
   mutated: ["GPS322", "{}", "exclude our objects from the policy that changes them"],
   unsupported: [
     "GPS323",

@@ -8,7 +8,7 @@ export const meanings: Readonly<Record<string, string>> = {
   GPS306: "The removal has made no progress for some time.",
   GPS320: "Some nodes have no agent, because its pod cannot be created.",
   GPS321:
-    "The API server refuses a request of the controller. If the refusal names labels or annotations, [your admission changes them](../use/install.md#labels-and-annotations). A 422 for a Secret can mean that someone made the Secret immutable. Delete the Secret then. The controller creates it again.",
+    "The API server refuses a request of the controller. A right is missing, or an admission policy or a webhook refuses it. If the refusal names labels or annotations, [your admission changes them](../use/install.md#labels-and-annotations). A 422 for a Secret can mean that someone made the Secret immutable. Delete the Secret then. The controller creates it again.",
   GPS322: "Admission in the cluster changes the controller's objects.",
   GPS324: "The removal waits for nodes that are away and might still have the entries.",
   GPS325: "The API server does not answer the controller.",

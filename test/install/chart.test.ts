@@ -243,7 +243,7 @@ async function hookCommand(job: string, ...args: readonly string[]) {
 /** The spec in the plugin's only write. */
 function writtenBy({ writes }: FakeCluster): object | undefined {
   assert.equal(writes.length, 1);
-  return (writes.find(({ verb }) => verb === "apply")?.body as GlobalPullSecret | undefined)?.spec;
+  return (writes.find(({ verb }) => verb === "patch")?.body as GlobalPullSecret | undefined)?.spec;
 }
 
 /**

@@ -106,6 +106,13 @@ for (const [at, expected] of renewals)
     assert.equal(isDue(secretOf(month), Date.parse(at)), expected));
 
 test("renews no token that states no times", () => {
-  for (const secret of [undefined, {}, secretOf("opaque"), secretOf("header.e30.signature")])
+  const withNull = `header.${btoa('{"iat":null,"exp":null}')}.signature`;
+  for (const secret of [
+    undefined,
+    {},
+    secretOf("opaque"),
+    secretOf("header.e30.signature"),
+    secretOf(withNull),
+  ])
     assert.equal(isDue(secret, 0), false);
 });

@@ -26,9 +26,9 @@ const limits = { seconds: 10, largest: 256 * 1024, mostValues: 10_000 };
 const observationsPerGuard = 10;
 
 /**
- * Milliseconds from one renewal of a token to the next. If its clock is wrong, if a cluster lies,
- * or if another program restores an old token, each new token is due at once. A token is valid for
- * an hour at least, so this leaves it three renewals.
+ * Milliseconds from one renewal of a token to the next. If the cluster's clock is wrong, if the
+ * cluster lies, or if another program restores an old token, each new token is due at once. A token
+ * is valid for an hour at least, so this leaves it three renewals.
  */
 const betweenRenewals = 600_000;
 

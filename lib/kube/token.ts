@@ -64,7 +64,8 @@ export function timesIn(token: string): TokenTimes {
   try {
     const [, payload = ""] = token.split(".");
     const { iat, exp } = JSON.parse(Buffer.from(payload, "base64url").toString()) as Claims;
-    return { issued: Number(iat) * 1000, expires: Number(exp) * 1000 };
+    const milliseconds = (time: unknown) => (typeof time === "number" ? time * 1000 : Number.NaN);
+    return { issued: milliseconds(iat), expires: milliseconds(exp) };
   } catch {
     return { issued: Number.NaN, expires: Number.NaN };
   }

@@ -143,6 +143,14 @@ test("restores its lines as rarely as it writes config.json, but removes what le
   assert.equal(brief(step), "hosts GPS226");
 });
 
+test("records at once that the file was removed with the entry that ours hides, also if ours is elsewhere", () => {
+  const hidden = { bytes: Buffer.from('{"auths":{"a.io":{"auth":"dTp0ZWFt"}}}'), mode: 0o600 };
+  const removed = { ...mode, runtime: full, file: fileWith(none), writeIn: 900 } as const;
+  const step = decide({ ...removed, journal: { ...here, theirs: hidden } });
+  assert.equal(brief(step), "record GPS268");
+  assert.deepEqual(journalOf(step).theirs, none);
+});
+
 test("names containerd's directory in the journal before a commit writes there, and until nothing is left", () => {
   const unnamed = { ...before, hosts: "" };
   const named = journalOf(decide({ ...mode, journal: unnamed }));

@@ -48,6 +48,8 @@ test("reads config.json as the kubelet does", () => {
     ['{"auths":{"a.io":5,"b.io":{}}}', "invalid", "b.io"],
     ['{"auths":5}', "invalid", ""],
     ["5", "invalid", ""],
+    ['{"HttpHeaders":null,"auths":{"b.io":{}}}', "as it is", "b.io"],
+    ['{"httpheaders":{"X":null,"Y":"1"},"auths":{"b.io":{}}}', "as it is", "b.io"],
     ['{"HttpHeaders":5,"auths":{"b.io":{}}}', "invalid", "b.io"],
     ['{"auths":{"a.io":{"email":5},"b.io":{}}}', "invalid", "b.io"],
     ['{"auths":{"a.io":{"EMAIL":5},"b.io":{}}}', "invalid", "b.io"],

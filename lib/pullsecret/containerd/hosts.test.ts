@@ -32,6 +32,12 @@ const rows: readonly (readonly [
     tableOf("docker.io", "https://registry-1.docker.io"),
   ],
   [
+    "a file with an empty server, which containerd ignores",
+    "a.io",
+    'server = ""\n',
+    `server = ""\n${tableOf("a.io")}`,
+  ],
+  [
     "a file with a server, after a mirror without a credential",
     "a.io",
     'server = "https://s.io/v2"\nca = "ca.crt"\n[host."https://other.io"]\n',

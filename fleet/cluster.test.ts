@@ -139,6 +139,14 @@ const ours = {
   data: content.data,
 };
 
+test("asks for the owner of the Secret that it places, not of the object that proves it", async () => {
+  const proof = { metadata: { name: "cluster", resourceVersion: "1" } };
+  const witness = { collection: "/apis/test/proofs", name: "cluster", keep: () => proof };
+  const transport = { ...direct(target), witness };
+  using guest = await guestWith(rolloutState, [ours, proof], undefined, { transport });
+  assert.equal(guest.is(), "other");
+});
+
 const theirs: readonly (readonly [what: string, object: KubernetesObject])[] = [
   ["without an owner", { ...ours, metadata: { ...ours.metadata, annotations: {} } }],
   [

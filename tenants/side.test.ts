@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { SyncSecret } from "#api/sync-secret.ts";
+import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { managementSide, tenantSide } from "./side.ts";
+import { Elsewhere, elsewhere, managementSide, tenantSide } from "./side.ts";
 import { allSyncSecrets } from "#kube/client/paths.ts";
 import { syncSecretsIn } from "./objects.ts";
 import type { LiveCopy } from "#kube/apply/copy.ts";
@@ -71,3 +72,20 @@ test("reports the name and the version of a Secret that is as wanted", () => {
   const { reason, secretName, resourceVersion } = management.describe(live);
   assert.deepEqual([reason, secretName, resourceVersion], ["Synced", "77", "5"]);
 });
+
+const failures = [
+  [0, "", "Unreachable"],
+  [403, "Forbidden", "Refused"],
+  [409, "Conflict", undefined],
+  [422, "Invalid", "Refused"],
+  [503, "ServiceUnavailable", "Unreachable"],
+] as const;
+for (const [status, reason, reported] of failures)
+  test(`reports the answer ${status} of the other cluster as ${reported ?? "nothing, because it reads again"}`, async () => {
+    const error = new ApiError({ status, reason, method: "PATCH", path: "/p" });
+    const thrown: unknown = await elsewhere(Promise.reject(error)).catch(
+      (caught: unknown) => caught,
+    );
+    assert.equal(thrown instanceof Elsewhere ? thrown.outcome.reason : undefined, reported);
+    assert.equal(thrown === error, reported === undefined);
+  });

@@ -70,3 +70,19 @@ test("M8: --secret renames the manifest's Secret, and its values are bound to th
   const { encryptedData } = (sealedSecret(secret, certificate, target) as Sealed).spec;
   assert.equal(open(encryptedData["PASSWORD"] ?? "", privateKey, "shop/login"), "planted");
 });
+
+test("M8: seals a manifest of 1 MiB, which is the largest that the API server takes", async () => {
+  const padding = "#".repeat(1_048_576 - Buffer.byteLength(secretYaml));
+  const { name } = await sealableFrom(Buffer.from(secretYaml + padding), undefined, io);
+  assert.equal(name, "credentials");
+  await assert.rejects(sealableFrom(Buffer.from(`${secretYaml}${padding}#`), undefined, io));
+});
+
+test("M8: seals a pull secret that has a field `kind` as a document", async () => {
+  for (const field of ['"kind": 5', '"HttpHeaders": {"kind": "Secret"}', '"team": {"kind": "x"}']) {
+    const document = Buffer.from(`{"auths": {"a.io": {"auth": "dTpw"}}, ${field}}`);
+    const { name, data } = await sealableFrom(document, undefined, io);
+    assert.equal(name, "additional-pull-secret", field);
+    assert.deepEqual(data, { ".dockerconfigjson": document });
+  }
+});

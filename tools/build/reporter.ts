@@ -6,6 +6,7 @@
 import { writeSync } from "node:fs";
 import { relative } from "node:path";
 import type { TestEvent } from "node:test/reporters";
+import { inspect } from "node:util";
 import { allTests, type NamedTest } from "#tools/pages/promises-page.ts";
 import { promises, shownBy, shownOf } from "#tools/pages/promises.ts";
 import { commandOf, type Tier } from "./tiers.ts";
@@ -135,7 +136,7 @@ export function errorOf(event: Result): string | undefined {
     return "marked with expectFailure: a test that must fail shows nothing";
   if (event.type === "test:pass") return undefined;
   const error: unknown = event.data.details.error.cause ?? event.data.details.error;
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return error instanceof Error ? (error.stack ?? error.message) : inspect(error);
 }
 
 /** The summary names at most this many tests for each reason to skip them. */

@@ -5,11 +5,13 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { KubeConfig } from "@kubernetes/client-node";
 import { ApiError } from "./api-error.ts";
 import { connect } from "./client.ts";
+import type { Replacing } from "./cluster.ts";
 import { ServerClock } from "./server-clock.ts";
 
 async function listening(answer: RequestListener) {
@@ -58,6 +60,57 @@ test("reads the API server's time from each answer, even from a refusal", async 
   const api = connect(config, () => {}, { clock });
   await assert.rejects(api.get("/api/v1/nodes"), { status: 403 });
   assert.equal(clock.now().toISOString().slice(0, 16), "2026-01-01T12:00");
+});
+
+const metadata = { uid: "u", resourceVersion: "7" };
+/** Each request, and its line, the type of its body or answer, and its body, as they are sent. */
+const requests: readonly (readonly [
+  ask: (api: Replacing) => Promise<unknown>,
+  received: string,
+])[] = [
+  [(api) => api.get("/a"), "GET /a application/json"],
+  [
+    (api) => api.get("/a", { as: "metadata" }),
+    "GET /a application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io",
+  ],
+  [(api) => api.get("/a", { as: "text" }), "GET /a */*"],
+  [(api) => api.create("/a", { b: 1 }), 'POST /a?fieldManager=us application/json {"b":1}'],
+  [
+    (api) => api.patch("/a", { metadata }),
+    'PATCH /a?fieldManager=us application/merge-patch+json {"metadata":{"uid":"u","resourceVersion":"7"}}',
+  ],
+  [(api) => api.replace("/a", { b: 1 }), 'PUT /a?fieldManager=us application/json {"b":1}'],
+  [
+    (api) => api.apply("/a", { b: 1 }, { manager: "m", force: false }),
+    'PATCH /a?fieldManager=m&force=false application/apply-patch+yaml {"b":1}',
+  ],
+  [
+    (api) => api.apply("/a", { b: 1 }, { manager: "m", force: true, dryRun: true }),
+    'PATCH /a?fieldManager=m&force=true&dryRun=All application/apply-patch+yaml {"b":1}',
+  ],
+  [
+    (api) => api.remove("/a", "u", "7"),
+    'DELETE /a application/json {"propagationPolicy":"Background","preconditions":{"uid":"u","resourceVersion":"7"}}',
+  ],
+];
+test("sends each request with its own query, types and body", async () => {
+  let received = "";
+  using server = await listening((request, response) => {
+    void text(request).then((body) => {
+      const { method, url, headers } = request;
+      const type = headers["content-type"] ?? headers.accept;
+      received = [headers["user-agent"], method, url, type, body].join(" ").trim();
+      response.end("{}");
+    });
+  });
+  const config = new KubeConfig();
+  const cluster = { name: "other", server: server.url, skipTLSVerify: true };
+  config.loadFromClusterAndUser(cluster, { name: "user" });
+  const api = connect(config, () => {}, { manager: "us" });
+  for (const [ask, expected] of requests) {
+    await ask(api);
+    assert.equal(received, `us ${expected}`);
+  }
 });
 
 test("follows no redirect to another server, and sends none of our data there", async () => {

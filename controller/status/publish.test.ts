@@ -1,7 +1,8 @@
 import type { V1Secret } from "@kubernetes/client-node";
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bad, policy, secret, sources, text } from "../sources/accept.fixture.ts";
+import fc from "fast-check";
+import { acceptedFrom, bad, policy, secret, sources, text } from "../sources/accept.fixture.ts";
 import { accept } from "../sources/accept.ts";
 import { finding } from "../sources/problems.ts";
 import { ApiError } from "#kube/client/api-error.ts";
@@ -10,6 +11,7 @@ import { Contested, type ContestedObject } from "#kube/contested-client.ts";
 import { createMetrics } from "./metrics.ts";
 import { progressWith } from "../rollout/progress.fixture.ts";
 import type { Snapshot } from "#controller/sources/snapshot.ts";
+import { RequestTroubles } from "./memory.ts";
 import type { Outcome } from "./outcome.ts";
 import { publisher } from "./publish.ts";
 
@@ -40,14 +42,16 @@ function publisherWith(announce: Announce, metrics = createMetrics(), now = Date
 function reported(...documents: readonly string[]): string[] {
   const said = new Set<string>();
   const run = publisherWith(({ reason, subject }) => void said.add(`${reason} ${subject}`));
+  let before = {};
   for (const [index, document] of documents.entries()) {
     const additional: V1Secret = {
       type: "kubernetes.io/dockerconfigjson",
       metadata: { uid: "u", resourceVersion: `v${index}` },
       data: { ".dockerconfigjson": Buffer.from(document).toString("base64") },
     };
-    const snapshot = snapshotOf({ additional });
-    run({ verdict: verdictOf(additional), snapshot });
+    const verdict = accept(sources({ additional, ...before }), policy);
+    run({ verdict, snapshot: snapshotOf({ additional }) });
+    if (verdict.problems.additional.length === 0) before = acceptedFrom({ additional });
   }
   return [...said];
 }
@@ -187,6 +191,28 @@ test("reports an API server that does not answer for eight runs, not counting co
   announced.length = 0;
   for (let times = 0; times < 7; times++) run({ error: failure(0) });
   assert.deepEqual(announced, [], "it has answered in between");
+});
+
+test("after a run that succeeds, counts failures as if there had never been one", () => {
+  const runs = fc.array(
+    fc.record({
+      error: fc.constantFrom(0, 403, 409, 503).map((status) => failure(status, "Reason")),
+      isWrite: fc.boolean(),
+    }),
+    { maxLength: 20 },
+  );
+  fc.assert(
+    fc.property(runs, runs, (earlier, later) => {
+      const reports = (troubles: RequestTroubles, failures: typeof later) =>
+        failures.map(({ error, isWrite }) =>
+          troubles.after(isWrite ? undefined : error, isWrite ? error : undefined, []),
+        );
+      const troubles = new RequestTroubles();
+      reports(troubles, earlier);
+      assert.deepEqual(troubles.after(undefined, undefined, []), []);
+      assert.deepEqual(reports(troubles, later), reports(new RequestTroubles(), later));
+    }),
+  );
 });
 
 test("names another field manager while it undoes our writes", async () => {

@@ -129,14 +129,44 @@ const refused: readonly (readonly [code: string, what: string, value: unknown])[
 for (const [code, what, value] of refused)
   test(`${code}: refuses ${what}`, () => assert.ok(codes(value).includes(code)));
 
+/** Kubeconfigs, and the code and place of each mistake. */
+const places: readonly (readonly [value: unknown, ...mistakes: readonly string[]])[] = [
+  ["a text", "GPS403 kubeconfig"],
+  [
+    kubeconfig({}, { token }, { "current-context": "none", include: "x" }),
+    "GPS418 kubeconfig",
+    'GPS404 ["current-context"]',
+  ],
+  [
+    kubeconfig({}, { token }, { clusters: [], users: [] }),
+    "GPS404 contexts[0].context.cluster",
+    "GPS404 contexts[0].context.user",
+  ],
+  [
+    kubeconfig({ "proxy-url": "http://p" }, { token, exec: {}, as: "root" }),
+    'GPS412 clusters[1].cluster["proxy-url"]',
+    "GPS408 users[1].user.exec",
+    "GPS413 users[1].user.as",
+  ],
+  [
+    kubeconfig({ "tls-server-name": " ", server: "a", region: "b" }, { token: 5 }),
+    "GPS418 clusters[1].cluster",
+    'GPS407 clusters[1].cluster["tls-server-name"]',
+    "GPS405 clusters[1].cluster.server",
+    "GPS416 users[1].user.token",
+  ],
+  [
+    kubeconfig({ "certificate-authority-data": "" }, { "client-key-data": key }),
+    'GPS406 clusters[1].cluster["certificate-authority-data"]',
+    'GPS417 users[1].user["client-certificate-data"]',
+  ],
+  [kubeconfig({}, {}), "GPS415 users[1].user"],
+];
 test("names all mistakes at once, each at its place", () => {
-  const value = kubeconfig({ "proxy-url": "http://p" }, { token, exec: {}, as: "root" });
-  const read = parseKubeconfig(value, "guest");
-  assert.deepEqual(read.ok || read.problems.map(({ code, path }) => [code, path]), [
-    ["GPS412", 'clusters[1].cluster["proxy-url"]'],
-    ["GPS408", "users[1].user.exec"],
-    ["GPS413", "users[1].user.as"],
-  ]);
+  for (const [value, ...mistakes] of places) {
+    const read = parseKubeconfig(value, "guest");
+    assert.deepEqual(read.ok || read.problems.map(({ code, path }) => `${code} ${path}`), mistakes);
+  }
 });
 
 /** Milliseconds to refuse 32 KiB of blanks in fields of this size: the shortest of five runs. */

@@ -26,6 +26,14 @@ test("reads and restarts a unit over systemd's own socket, with only three D-Bus
   systemd.disconnect();
 });
 
+test("requests no restart that cannot be recorded", async () => {
+  using node = new NodeDirectory();
+  await using fake = await ScriptedSystemd.start(node.systemd);
+  const refused = new Error("the disk is full");
+  assert.deepEqual(await over(node).restart(fake.unit, () => Promise.reject(refused)), { refused });
+  assert.deepEqual(fake.calls, []);
+});
+
 test("finds the end of its job among the ends of many jobs, even if all end before the reply", async () => {
   using node = new NodeDirectory();
   await using fake = await ScriptedSystemd.start(node.systemd);

@@ -53,6 +53,7 @@ const unfit: readonly (readonly [why: RegExp, spoil: (made: Place) => void])[] =
   [/\/other, not \/etc/, ({ config }) => writeFileSync(config, good.replace(/"\/.*"/, '"/other"'))],
   [/not below/, ({ config }) => writeFileSync(config, `imports = ["/x.toml"]\n${good}`)],
   [/Spegel/, ({ place }) => mkdirSync(join(place.hostsDirectory, "_backup"))],
+  [/Spegel/, ({ place }) => writeFileSync(join(place.hostsDirectory, "_backup"), "")],
   [/regular file/, ({ config }) => (rmSync(config), mkdirSync(config))],
 ];
 for (const [why, spoil] of unfit)

@@ -72,6 +72,14 @@ for (const [directories, why] of refusals)
     assert.ok(changes.every(({ directory }) => directory !== "a.io"));
   });
 
+test("serves a registry beside the default of all registries if it has a directory of its own", () => {
+  for (const found of [{ kind: "absent" }, file("")] as const)
+    assert.equal(
+      moved(runtimeWith({ _default: file(""), "a.io": found })).entries[0]?.place,
+      "hosts",
+    );
+});
+
 test("writes new files that only root can read, and returns no change once they are in place", () => {
   const runtime = runtimeWith({});
   const changes = changesFor(moved(runtime), runtime, true, false);

@@ -19,7 +19,8 @@ import type { Reconciler } from "./assembly.ts";
 import { Admitted } from "#kube/apply/admission.ts";
 import type { NodeMetadata, NodeObject } from "./rollout/objects.ts";
 import { Repairs } from "./rollout/write.ts";
-import { readState } from "./objects/state.ts";
+import { noState } from "./objects/state.fixture.ts";
+import { readState, stateSecret } from "./objects/state.ts";
 
 type Object = KubernetesObject & { data?: Record<string, string>; spec?: object; status?: object };
 
@@ -519,6 +520,15 @@ const begun: readonly (readonly [what: string, begin: (on: On) => void, then: (o
       (on) => on.withdraw(),
       (on) => on.additional(text("add:2")),
     ],
+    [
+      "someone adds a source and deletes global-pull-secret",
+      (on) => on.withdraw(),
+      (on) => {
+        on.sources("low=1");
+        on.extra("low", text("low:1"));
+        on.objects.delete(owned.global);
+      },
+    ],
     ["Withdrawn becomes Paused", (on) => on.manage("Withdrawn"), () => {}],
     [
       "someone creates the Secret again and deletes global-pull-secret",
@@ -549,6 +559,16 @@ for (const [what, begin, then] of begun)
     assert.equal(on.published()?.intent, "apply");
     assert.equal(on.objects.has(owned.daemonSet), true);
   });
+
+test("completes a withdrawal during a pause if only the state is left", async () => {
+  const on = await deployed(0);
+  on.withdraw();
+  await on.converge();
+  on.manage("Paused");
+  on.put(owned.state, stateSecret(noState));
+  await on.converge();
+  assert.deepEqual(on.remaining(), []);
+});
 
 test("begins no withdrawal when someone edits global-pull-secret during a pause", async () => {
   const on = await deployed(0);

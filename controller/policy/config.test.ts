@@ -119,6 +119,10 @@ const wrong: readonly (readonly [argv: string, error: string])[] = [
     '--original "A/b": is not NAMESPACE/NAME of a Secret (example: kube-system/pull-secret)',
   ],
   [
+    "--original a/b/c",
+    '--original "a/b/c": is not NAMESPACE/NAME of a Secret (example: kube-system/pull-secret)',
+  ],
+  [
     "--delivery-modes Restart,Sometimes",
     '--delivery-modes "Restart,Sometimes": is not one of the choices; give Restart, Reread, CredentialProvider, Runtime',
   ],
@@ -188,6 +192,10 @@ const wrong: readonly (readonly [argv: string, error: string])[] = [
   [
     "--agent-image-pull-secret ns/a",
     '--agent-image-pull-secret "ns/a": is not a valid Secret name (example: regcred)',
+  ],
+  [
+    "--agent-image-pull-secret ",
+    '--agent-image-pull-secret "": is not a valid Secret name (example: regcred)',
   ],
   [
     "--agent-node-selector a>1",

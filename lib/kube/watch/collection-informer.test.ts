@@ -208,6 +208,26 @@ test("leaves out objects that need not be kept, even an object that was kept bef
   assert.deepEqual([...informer.view.items], [["b", "12"]]);
 });
 
+test("leaves out objects for which it has no room, and counts them until the next list", () => {
+  const informer = new CollectionInformer(({ metadata }) => metadata?.resourceVersion, { most: 1 });
+  const shows = (cut: number, ...items: readonly (readonly [string, string])[]) =>
+    assert.deepEqual([informer.cut, ...informer.view.items], [cut, ...items]);
+  for (const objects of [[at("a", "5"), at("b", "6"), at("c", "7")], [at("a", "5")]]) {
+    informer.begins();
+    informer.page(objects);
+    informer.listed("10");
+    shows(objects.length - 1, ["a", "5"]);
+  }
+  informer.received(at("b", "11"), "11", true);
+  informer.received(at("a", "12"), "12", false);
+  shows(0, ["a", "12"]);
+  informer.received(at("b", "13"), "13", false);
+  shows(1, ["a", "12"]);
+  informer.received(at("a", "14"), "14", true);
+  informer.received(at("b", "15"), "15", false);
+  shows(1, ["b", "15"]);
+});
+
 test("keeps a view unchanged after it was taken", () => {
   const informer = new CollectionInformer(({ metadata }) => metadata?.resourceVersion);
   assert.deepEqual(informer.view, { synced: false, listed: false, items: new Map() });

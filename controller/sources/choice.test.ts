@@ -169,25 +169,27 @@ test("treats a source like any other source even if its name is a property of ev
   }
 });
 
+const documents = fc
+  .dictionary(
+    fc.constantFrom("quay.io", "t.example", "quay.io/team", "a.example"),
+    fc.constantFrom("u:A", "u:B", "u:C"),
+    { maxKeys: 3 },
+  )
+  .map((entries) => secret(text(entries)));
+const refusable = fc.oneof(documents, fc.constantFrom(bad, "forbidden" as const));
+const protects = fc.constantFrom([], ["quay.io"], ["t.example", "a.example"]);
 const finds = fc.oneof(
-  fc
-    .dictionary(
-      fc.constantFrom("quay.io", "t.example", "quay.io/team", "a.example"),
-      fc.constantFrom("u:A", "u:B", "u:C"),
-      { maxKeys: 3 },
-    )
-    .map((entries) => secret(text(entries))),
+  documents,
   fc.constantFrom<ExtraInput["lookup"][]>(bad, "forbidden", "unknown", "absent", "reserved"),
 );
 
 test("law: judges the additional Secret and the original in the same way with and without extra sources", () => {
-  const protect = fc.constantFrom([], ["quay.io"], ["t.example", "a.example"]);
   fc.assert(
     fc.property(
       fc.dictionary(fc.constantFrom("a", "b", "c"), finds),
       fc.constantFrom(additional, bad, undefined),
       fc.constantFrom(original, bad, "absent" as const, "unknown" as const),
-      protect,
+      protects,
       (extras, first, last, guarded) => {
         const coreFinds: Partial<Finds> = { additional: first, original: last, originalName };
         const rule = { ...policy, protect: guarded };
@@ -200,6 +202,32 @@ test("law: judges the additional Secret and the original in the same way with an
           assert.equal(with_.accepted[id], without.accepted[id]);
       },
     ),
+  );
+});
+
+test("law: reports that a refused source stays in force exactly if it has an accepted document", () => {
+  const found = fc.record({
+    additional: fc.constantFrom(additional, bad),
+    extras: fc.record({ a: refusable, b: refusable }),
+    original: fc.constantFrom(original, bad),
+    originalName: fc.constant(originalName),
+  });
+  fc.assert(
+    fc.property(found, found, protects, (first, second, protect) => {
+      const earlier = accept(sources(first), policy);
+      const before = earlier.target === undefined ? {} : remembered(earlier);
+      const verdict = accept(sources({ ...second, ...before }), { ...policy, protect });
+      for (const { name, problems, message } of verdict.sources)
+        if (problems.length > 0)
+          assert.equal(
+            message.endsWith("(its last accepted entries stay in force)"),
+            Object.hasOwn(
+              verdict.accepted,
+              name === "additional-pull-secret" ? "additional" : name,
+            ),
+            `${name}: ${message}`,
+          );
+    }),
   );
 });
 

@@ -96,7 +96,6 @@ export function createLoop({ run, failed }: Options): RunningLoop {
       const end = () => {
         clearTimeout(timer);
         signal.removeEventListener("abort", end);
-        wake = nothing;
         resolve();
       };
       const timer = setTimeout(end, milliseconds);

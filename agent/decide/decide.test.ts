@@ -76,6 +76,36 @@ const rows: readonly Row[] = [
     { order: { revision: 9, digest: "9's", attempt: 1 } },
     "wait GPS203",
   ],
+  [
+    "waits while the Secret is refused",
+    { contents: { kind: "refused", why: "digest" } },
+    "wait GPS204",
+  ],
+  [
+    "ends a change whose restart the policy no longer allows",
+    { journal: restarting, config: { restart: "Never" } },
+    "record GPS254",
+  ],
+  [
+    "without a journal, waits while another program writes the file",
+    { file: { kind: "changing" } },
+    "wait GPS209",
+  ],
+  [
+    "without a journal, waits until an unreadable file is settled",
+    { file: damaged, unchangedFor: 1999 },
+    "wait GPS207",
+  ],
+  [
+    "without a journal, replaces an unreadable file with what the lost journal left",
+    { file: damaged, theirs: Buffer.from("{}") },
+    "commit GPS226",
+  ],
+  [
+    "confirms no withdrawal while the kubelet uses another directory",
+    { contents: released, elsewhere: "pods/1 does not exist" },
+    "wait GPS261",
+  ],
   ["is withdrawn without a journal", { contents: released }, "nothing GPS224 Removed"],
   [
     "confirms no withdrawal while the provider's answer cannot be emptied",
@@ -385,6 +415,10 @@ test("records at once what leaves, although programs write again and again", () 
   const newest = { ...contentWith(9, entry("b.io", "x")), isRelease: false };
   const change = { journal: idle, contents: { ...contents, newest }, writeIn: 700 };
   assert.equal(brief(decide({ ...change, file: fileWith(theirs) })), "record GPS268");
+  const [content, back] = [contentWith(7, entry("b.io", "x")), contentWith(6, entry("a.io", "p"))];
+  const step = decide({ ...change, journal: { ...restarting, content, back } });
+  const journal = journalOf(step) as typeof restarting;
+  assert.deepEqual([brief(step), journal.back.entries], ["record GPS268", []]);
 });
 
 test("recognises former credentials without a journal, and removes them", () => {

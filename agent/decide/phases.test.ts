@@ -186,8 +186,8 @@ test("H18: restores the former content after three processes died, spaced by the
   }
   const rolledBack = decide({ journal, unit: stopped });
   assert.equal(brief(rolledBack), "commit GPS216");
-  const { content, phase } = journalOf(rolledBack);
-  assert.deepEqual([content, phase], [restarting.back, "reviving"]);
+  const { content, phase, written } = journalOf(rolledBack);
+  assert.deepEqual([content, phase, written], [restarting.back, "reviving", ago(0)]);
   assert.ok(rolledBack.action === "commit" && "bytes" in rolledBack.commit.file);
   assert.match(rolledBack.commit.file.bytes.toString(), /team\.io.*dTpvbGQ=/);
   const reviving = decide({ journal: journalOf(rolledBack), unit: stopped });

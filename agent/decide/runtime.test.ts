@@ -153,12 +153,14 @@ test("records at once that the file was removed with the entry that ours hides, 
 
 test("names containerd's directory in the journal before a commit writes there, and until nothing is left", () => {
   const unnamed = { ...before, hosts: "" };
-  const named = journalOf(decide({ ...mode, journal: unnamed }));
-  assert.deepEqual(named, { ...before, hosts: path });
+  const step = decide({ ...mode, journal: unnamed });
+  const named = journalOf(step);
+  assert.deepEqual([brief(step), named], ["record GPS226", { ...before, hosts: path }]);
   assert.equal(brief(decide({ ...mode, journal: named })), "commit GPS226");
   const back = { config: { restart: "Never" }, journal: { ...idle, hosts: path } } as const;
   assert.equal(brief(decide({ ...back, runtime: full })), "hosts GPS226");
-  assert.deepEqual(journalOf(decide({ ...back, runtime })), idle);
+  const clean = decide({ ...back, runtime });
+  assert.deepEqual([brief(clean), journalOf(clean)], ["record GPS200", idle]);
 });
 
 test("without the directory that the journal names, reports neither Proved nor Removed", () => {

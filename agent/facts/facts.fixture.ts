@@ -177,13 +177,22 @@ export function facts(change: FactsChange): Facts {
   };
 }
 
-/** Decides, and checks that the agent decides the same if it asks the kubelet only when needed. */
+/**
+ * Decides, and checks what holds for each step: the agent decides the same if it asks the kubelet
+ * only when needed, a wait has an end, and a new journal replaces the one that was read.
+ */
 export function decide(change: FactsChange): Step {
   const all = facts(change);
   const step = answer(all);
   const lazy = answer({ ...all, kubelet: undefined });
   assert.ok(step.action !== "ask", "asks for facts that it has");
   if (lazy.action !== "ask") assert.deepEqual(lazy, step, "the requested facts decide differently");
+  if (step.action === "wait") assert.notEqual(step.again, 0, "waits for nothing");
+  if (step.action === "commit" || step.action === "record" || step.action === "restart") {
+    const { former } = step.action === "commit" ? step.commit : step;
+    const present = all.journal.kind === "journal" ? all.journal.journal : undefined;
+    assert.deepEqual(former, present, "does not replace the journal that it has read");
+  }
   return step;
 }
 

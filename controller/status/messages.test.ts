@@ -52,6 +52,23 @@ test("quotes, for each node, why a rollout waits", () => {
   );
 });
 
+const withdrawals: readonly (readonly [
+  begins: Date | undefined,
+  lost: readonly string[],
+  type: string,
+  message: RegExp,
+])[] = [
+  [new Date(0), [], "Normal", /^deleted, .*: at 1970-01-01T00:00:00.000Z its entries will be/],
+  [undefined, [], "Warning", /^deleted, .*: its entries stay, because spec.withdrawal.onDelete/],
+  [new Date(0), ["a.io"], "Warning", /^GPS340 .*a\.io.*; they are removed at 1970-01-01T/],
+];
+for (const [begins, lost, type, message] of withdrawals)
+  test(`reports a withdrawal that waits: ${message.source}`, () => {
+    const notice = messages.withdrawing({ since: new Date(0), begins, due: false, lost });
+    assert.equal(notice.type, type);
+    assert.match(notice.message, message);
+  });
+
 test("names the number of a removal that hangs, but not while it waits for an earlier revision", () => {
   const { message } = messages.overdue(9, ["a", "b"], 45, true);
   assert.match(message, /removal 9 has made no progress for 45 s, waiting for a, b; repair or /);

@@ -14,6 +14,8 @@ import type { Snapshot } from "#controller/sources/snapshot.ts";
 import { RequestTroubles } from "./memory.ts";
 import type { Outcome } from "./outcome.ts";
 import { publisher } from "./publish.ts";
+import type { GlobalPullSecret, GlobalPullSecretStatus } from "#api/global-pull-secret.ts";
+import { conditionOf } from "#kube/conditions.ts";
 
 let contests: readonly ContestedObject[] = [];
 
@@ -25,13 +27,18 @@ const managed = {
 } as const;
 
 /** A publisher. It gets the parts of an outcome that a test is about. */
-function publisherWith(announce: Announce, metrics = createMetrics(), now = Date.now) {
+function publisherWith(
+  announce: Announce,
+  metrics = createMetrics(),
+  now = Date.now,
+  write: (object: GlobalPullSecret, status: GlobalPullSecretStatus) => void = () => {},
+) {
   const publish = publisher({
     announce,
     metrics,
     admitted: { differences: [] },
     contests: () => contests,
-    status: { before: () => undefined, write: () => {}, idle: async () => {} },
+    status: { before: () => undefined, write, idle: async () => {} },
     now: () => new Date(now()),
     log: () => {},
   });
@@ -215,6 +222,36 @@ test("after a run that succeeds, counts failures as if there had never been one"
   );
 });
 
+test("writes the status of the latest policy, with what earlier runs have found", () => {
+  let written: unknown;
+  const run = publisherWith(
+    () => {},
+    createMetrics(),
+    Date.now,
+    ({ metadata }, status) => {
+      const { sources: judged = [], registries = [], revision } = status;
+      const versions = judged.map((source) => source.servedResourceVersion);
+      const names = registries.map(({ registry }) => registry);
+      const { reason } = conditionOf(status, "Ready") ?? {};
+      written = [metadata.generation, reason, versions, names, revision?.inForce];
+    },
+  );
+  const look = (generation: number, outcome: Partial<Outcome>) => {
+    const object = { metadata: { uid: "u", generation } } as GlobalPullSecret;
+    run({ policy: { ...managed, object }, ...outcome });
+    return written;
+  };
+  const additional = pullSecret('{"auths":{"a.io":{"auth":"dTpw"}}}');
+  const verdict = verdictOf(additional);
+  const stage = { kind: "rollout", progress: progressWith({}) } as const;
+  assert.deepEqual(look(1, {}), [1, "Starting", [], [], undefined]);
+  const snapshot = snapshotOf({ additional });
+  assert.deepEqual(look(2, { verdict, stage, snapshot }), [2, "InForce", ["1"], ["a.io"], 7]);
+  assert.deepEqual(look(3, {}), [3, "InForce", ["1"], ["a.io"], 7]);
+  const gone = { kind: "nothing", leftBehind: [] } as const;
+  assert.deepEqual(look(4, { stage: gone }), [4, "NoSource", [], [], undefined]);
+});
+
 test("names another field manager while it undoes our writes", async () => {
   const { run, announced, series } = watched();
   const path = "/apis/apps/v1/namespaces/kube-system/daemonsets/global-pull-secret-syncer";
@@ -319,24 +356,32 @@ test("names the programs that wrote a source's data within ten minutes while it 
     fieldsV1: fields,
     time: new Date(time).toISOString(),
   });
+  const data = { "f:data": {} };
+  /** The other sources, written once, at the beginning. */
+  const [extra, original] = ["helm", "flux"].map((manager) => ({
+    metadata: { managedFields: [managed(manager, data)] },
+  }));
   const look = (...managedFields: readonly object[]) => {
     announced.length = 0;
     const metadata = { managedFields } as unknown as NonNullable<V1Secret["metadata"]>;
     const additional = { ...pullSecret("{}"), metadata };
-    const extras = [{ secret: "kube-system/team-a", lookup: "absent" }] as never;
+    const extras = [
+      { secret: "kube-system/team-a", lookup: "absent" },
+      { secret: "kube-system/team-b", lookup: extra },
+    ];
+    const snapshot = snapshotOf({ additional, extras, original } as never);
     const progress = progressWith({ view: { pending: "flapping" } });
-    run({ stage: { kind: "rollout", progress }, snapshot: snapshotOf({ additional, extras }) });
+    run({ stage: { kind: "rollout", progress }, snapshot });
     return announced.join();
   };
   const named = /written by ([^;]*);/;
-  const data = { "f:data": {} };
   look(managed("argocd", data), managed("labeller", { "f:metadata": {} }));
   time += 300_000;
   // The second program has replaced the value, so the API server no longer lists the first one.
   const both = look(managed("external-secrets", data));
   assert.equal(
     named.exec(both)?.[1],
-    "kube-system/additional-pull-secret (argocd, external-secrets)",
+    "kube-system/additional-pull-secret (argocd, external-secrets), kube-system/team-b (helm), the original (flux)",
   );
   time += 301_000;
   const last = look(managed("external-secrets", data));

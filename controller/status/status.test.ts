@@ -325,10 +325,13 @@ test("keeps the whole status when another controller begins to lead, until it ha
   assert.equal(conditionOf(read, "Ready")?.lastTransitionTime, "2026-01-01T00:00:00Z");
 });
 
-test("reports why the pods cannot be read, even if there is a status", () => {
-  const before = statusOf(factsWith(), undefined, now);
+test("reports why the pods cannot be read, and keeps the nodes that were left out", () => {
+  const stage = rollout(rollingOut("rollout", { waiting: [waitingFor("a", "failed")] }));
+  const before = statusOf(factsWith({ stage }), undefined, now);
   const status = statusOf(factsWith({ ...trouble("refused"), stage: unread }), before, now);
   assert.equal(conditionOf(status, "Ready")?.reason, "RequestRefused");
+  assert.equal(conditionOf(status, "NodesLeftOut")?.message, "a");
+  assert.deepEqual(status.failures, before.failures);
 });
 
 test("reports a run that stops because an extra source is refused, even if there is a status", () => {
@@ -337,6 +340,26 @@ test("reports a run that stops because an extra source is refused, even if there
   const facts = { ...trouble("sourceRejected"), stage: { kind: "blocked" }, sources } as const;
   const status = statusOf(factsWith(facts), before, now);
   assert.equal(conditionOf(status, "SourcesAccepted")?.reason, "ExtraSourceRejected");
+});
+
+test("shows the version of each source's Secret, and the version that the nodes have", () => {
+  const sources = [
+    source({ resourceVersion: "12" }),
+    source({ name: "constructor", resourceVersion: "8", extra: true }),
+    source({ name: "original", resourceVersion: "3" }),
+  ];
+  const served = { "additional-pull-secret": "11", original: "3" };
+  const common = { accepted: "True", reason: "Accepted", message: "in order" };
+  assert.deepEqual(statusOf(factsWith({ sources, served }), undefined, now).sources, [
+    {
+      name: "additional-pull-secret",
+      ...common,
+      resourceVersion: "12",
+      servedResourceVersion: "11",
+    },
+    { name: "constructor", ...common, resourceVersion: "8" },
+    { name: "original", ...common, resourceVersion: "3", servedResourceVersion: "3" },
+  ]);
 });
 
 for (const [by, reason] of [

@@ -219,16 +219,19 @@ test("reports a withdrawal that cannot be done with the withdrawal's revision, a
 });
 
 test("after a restart, holds the proof back until the new kubelet process has renewed the node's Lease", async () => {
-  const { reports, sent, lease } = place(seven);
-  for (const renewed of [undefined, 4999, 5000]) {
-    lease.renewed = renewed;
-    const { code, action } = await reports.give(proved, withContent);
-    assert.deepEqual([code, action], ["GPS267", "wait"]);
+  const reported = [undefined, given(seven, "Failed"), given({ ...seven, revision: 6 }, "Proved")];
+  for (const report of reported) {
+    const { reports, sent, lease } = place(seven, report);
+    for (const renewed of [undefined, 4999, 5000]) {
+      lease.renewed = renewed;
+      const { code, action } = await reports.give(proved, withContent);
+      assert.deepEqual([code, action], ["GPS267", "wait"]);
+    }
+    assert.deepEqual(sent, []);
+    lease.renewed = 5001;
+    assert.equal(await reports.give(proved, withContent), proved);
+    assert.deepEqual(contentsOf(sent), [`Proved 7 ${attempt}`]);
   }
-  assert.deepEqual(sent, []);
-  lease.renewed = 5001;
-  assert.equal(await reports.give(proved, withContent), proved);
-  assert.deepEqual(contentsOf(sent), [`Proved 7 ${attempt}`]);
 });
 
 test("reads no Lease if the content is already proved, or if the mode restarts nothing", async () => {

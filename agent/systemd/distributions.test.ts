@@ -16,7 +16,8 @@ function states(active: Readonly<Record<string, string>>) {
 
 test("chooses the only active unit, whatever inactive units are left over", () => {
   for (const name of kubeletUnits)
-    assert.deepEqual(activeUnit(states({ [name]: "active" })), { name });
+    for (const active of ["active", "reloading"])
+      assert.deepEqual(activeUnit(states({ [name]: active })), { name });
   const leftOver = { "k3s-agent.service": "active", "kubelet.service": "inactive" };
   assert.deepEqual(activeUnit(states(leftOver)), { name: "k3s-agent.service" });
   const looping = { "rke2-server.service": "active", "kubelet.service": "activating" };

@@ -151,6 +151,11 @@ const cases: readonly (readonly [what: string, changes: Changes, expected: Parti
     { readySince: undefined, isUnreachable: false },
   ],
   [
+    "a pod that is Ready since an unknown time",
+    { status: { conditions: [{ type: "Ready", status: "True" }] } },
+    { readySince: 0, isUnreachable: false },
+  ],
+  [
     "an unreachable node: its containers are Ready, but the pod is not",
     {
       status: {

@@ -74,6 +74,16 @@ test("gives the first reason if several apply", () => {
     [first(askedNode("n", at, "Refused")), first(withPod({ mode: "Reread" }))],
     ["refused", "unguarded"],
   );
+  const other = [withPod({ mode: "Reread" })];
+  const remaining = [
+    { isGuarded: true },
+    { isGuarded: true, isPaused: false },
+    { isGuarded: true, isPaused: false, state: proved },
+  ].map(
+    (changes) =>
+      decide(snapshotOf({ ...broken, ...changes, nodes: other })).view.waiting[0]?.reason,
+  );
+  assert.deepEqual(remaining, ["paused", "halted", "otherMode"]);
 });
 
 const order = orderAt(at);

@@ -302,6 +302,8 @@ test("changes a condition's time only when its status changes, and keeps the cou
   const later = new Date(now.getTime() + 60_000);
   const second = statusOf(factsWith({ stage: unread }), first, later);
   assert.deepEqual([second.failures, second.nodes], [first.failures, first.nodes]);
+  const gone = statusOf(factsWith({ stage: nothing }), first, later);
+  assert.deepEqual([gone.failures, gone.nodes, gone.revision], [[], undefined, undefined]);
   const third = statusOf(counted, first, later);
   const timeOf = (status: typeof first, type: string) =>
     status.conditions?.find((condition) => condition.type === type)?.lastTransitionTime;

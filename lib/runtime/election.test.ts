@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { pino } from "pino";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { joinElection } from "./election.ts";
@@ -20,4 +21,33 @@ test("leaves no timer behind when the leader has ended", async (context) => {
     set.mock.calls.map(({ result }) => result),
   );
   assert.equal(set.mock.callCount(), 1);
+});
+
+test("reports which controller it stands by for, until it leads itself", async ({ mock }) => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  let holderIdentity = "other";
+  const metadata = { uid: "u", resourceVersion: "1" };
+  const cluster = {
+    get: async () => ({ metadata, spec: { holderIdentity } }),
+    apply: async (_path: string, body: object) => ({ ...body, metadata }),
+  } as unknown as Cluster;
+  const reported: (readonly [leads: boolean, standby: string])[] = [];
+  const { leader, standby } = joinElection(
+    { cluster, path: "/lease" },
+    pino({ level: "silent" }),
+    assert.fail,
+    (leads) => void reported.push([leads, standby()]),
+  );
+  const end = new AbortController();
+  const ended = leader.until(end.signal);
+  const next = async () => (mock.timers.tick(60_000), await setImmediate());
+  while (reported.length === 0) await next();
+  holderIdentity = "";
+  while (reported.length === 1) await next();
+  end.abort();
+  await ended;
+  assert.deepEqual(reported, [
+    [false, "standby: other holds the Lease"],
+    [true, ""],
+  ]);
 });

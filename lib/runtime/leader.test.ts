@@ -14,12 +14,15 @@ class World {
   /** Seconds until the answer to a write arrives. The write itself takes effect at once. */
   delay = 0;
   writes: string[] = [];
+  /** Writes that could not take back a field that someone has edited. */
+  unforced = 0;
 
   get cluster(): Pick<Cluster, "get" | "apply"> {
     return {
       get: async <T>() => this.#answer(() => structuredClone(this.stored) as T),
-      apply: async <T>(path: string, body: object) =>
+      apply: async <T>(path: string, body: object, { force }: { force: boolean }) =>
         this.#answer(() => {
+          if (!force) this.unforced += 1;
           const { metadata, spec } = body as V1Lease;
           const fits =
             metadata?.resourceVersion === (this.stored?.metadata?.resourceVersion ?? "1");
@@ -69,6 +72,7 @@ async function play(
     lost: (why) => said.push(`lost: ${why}`),
   });
   await leader.until(stop.signal);
+  assert.equal(world.unforced, 0);
   return { said, leader };
 }
 

@@ -45,6 +45,30 @@ test("keeps a broken original's entries, so that a withdrawal restores those tha
   assert.equal(target?.document, text({ "o.example": "orig:2", "quay.io": "orig:1" }));
 });
 
+const extras = { team: secret(text({ "team.example": "team:1" })) };
+const unreadable: readonly (readonly [what: string, finds: Partial<Finds>])[] = [
+  ["the additional Secret is refused", { additional: bad }],
+  ["the additional Secret was deleted and is kept", { additional: "kept" }],
+  ["another source is refused", { extras: { team: bad } }],
+  ["another source was deleted and is kept", { extras: { team: "kept" } }],
+  ["another source cannot be read", { extras: { team: "unknown" } }],
+  ["another source may not be read", { extras: { team: "forbidden" } }],
+  ["the original is refused", { original: bad }],
+  ["the original is missing", { original: "absent" }],
+  ["the original cannot be read", { original: "unknown" }],
+];
+for (const [what, finds] of unreadable)
+  test(`keeps and records what is published if the state was deleted while ${what}`, () => {
+    const all = { additional, extras, original, originalName };
+    const { published } = acceptedFrom(all);
+    const lost = { ...all, published, state: noState, ...finds };
+    const { target, accepted } = accept(sources(lost), policy);
+    assert.equal(target?.document, published.document);
+    const state = { ...noState, accepted };
+    const next = accept(sources({ ...lost, published: undefined, state }), policy);
+    assert.equal(next.target?.document, published.document);
+  });
+
 const useless = [
   "{}",
   "null",

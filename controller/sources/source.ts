@@ -11,7 +11,7 @@ import { finding, listOf } from "./problems.ts";
 import { imagesOf } from "#pullsecret/registry/key.ts";
 import { redactKey } from "#pullsecret/problems/keypath.ts";
 import type { AdditionalInput, ExtraInput, SourceInput, OriginalInput } from "./input.ts";
-import type { Published } from "../objects/global-secret.ts";
+import { suppliersIn, type Published } from "../objects/global-secret.ts";
 import type { RememberedState } from "../objects/state.ts";
 
 export type Supply = Readonly<{
@@ -152,11 +152,32 @@ export function mostlyLost(input: SourceInput, remembered: Remembered): readonly
     : [];
 }
 
-/** The last accepted document of one source. Undefined if there never was one. */
-export function lastGood({ state }: Remembered, id: string, role: Role): Supply | undefined {
+/**
+ * The last accepted document of one source. Undefined if there never was one. If the record is
+ * lost, because someone deleted the state, the source's published entries count instead: what is
+ * published leaves the nodes only when its source says so.
+ */
+export function lastGood(
+  { published, state }: Remembered,
+  id: string,
+  role: Role,
+): Supply | undefined {
   const text = Object.hasOwn(state.accepted, id) ? state.accepted[id] : undefined;
-  const entries = text === undefined ? undefined : reread(text, id, role);
-  return entries && { entries, text, problems: [], present: true };
+  const recorded = text === undefined ? undefined : reread(text, id, role);
+  if (recorded !== undefined) return { entries: recorded, text, problems: [], present: true };
+  const entries = published && publishedBy(published, id, role);
+  return entries && { entries, text: canonical(entries), problems: [], present: true };
+}
+
+/**
+ * The published entries of one source. Undefined if there are none. An entry that several sources
+ * had counts only for the one whose label it has.
+ */
+function publishedBy(published: Published, id: string, role: Role): Accepted | undefined {
+  const all = reread(published.document, id, role);
+  const suppliers = suppliersIn(published);
+  const entries = (all?.entries ?? []).filter(({ registry }) => suppliers[registry] === id);
+  return all === undefined || entries.length === 0 ? undefined : { ...all, entries };
 }
 
 /**

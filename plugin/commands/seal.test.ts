@@ -91,10 +91,11 @@ test("never seals a pull secret that the controller would refuse", async () => {
   assert.ok(!existsSync(sealed));
 });
 
-test("does not change the files of other clusters when a cluster is added", async () => {
+test("does not change the files of other clusters when a cluster is added, and names them", async () => {
   await seal("--cert east=east.pem");
   const before = readFileSync(join(sealed, "east.yaml"), "utf8");
-  await seal("--cert west=west.pem");
+  const { err } = await seal("--cert west=west.pem");
+  assert.match(err, /^not sealed again: east$/m);
   assert.equal(readFileSync(join(sealed, "east.yaml"), "utf8"), before);
   assert.deepEqual(Object.keys(index().clusters), ["east", "west"]);
 });

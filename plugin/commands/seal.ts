@@ -138,6 +138,8 @@ export const seal = command(
       throw new Refused(`${output}/${foreign}: is not a sealed file; give another directory`);
     await writeFiles(output, { ...files, [indexName]: writeIndex({ ...target, clusters }) });
     io.out(`${output}: sealed for ${Object.keys(certificates).join(", ")}\n`);
+    const others = Object.keys(before).filter((name) => !Object.hasOwn(certificates, name));
+    if (others.length > 0) io.err(`not sealed again: ${others.join(", ")}`);
     return 0;
   },
 );

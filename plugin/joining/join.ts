@@ -106,10 +106,11 @@ export async function join(pair: Pair, asked: Asked): Promise<Date> {
     await host.apply(profilePath(name), profileOf(name, id, flags, new Date()), how);
     return new Date(timesIn(token).expires);
   } catch (error) {
-    const isUndone = !isRepeated && (await undo(pair, name, joinedBy, written));
-    const next = isUndone
-      ? "nothing of the join is left"
-      : `join again, or kubectl pull-secret fleet remove ${name}`;
+    const next = isRepeated
+      ? "join again"
+      : (await undo(pair, name, joinedBy, written))
+        ? "nothing of the join is left"
+        : `join again, or kubectl pull-secret fleet remove ${name}`;
     throw new Refused(`${name}: ${(error as Error).message}; ${next}`);
   }
 }

@@ -23,7 +23,7 @@ export const panels: readonly Panel[] = [
     title: "Nodes that have the revision",
     description: "The second line is the number to reach.",
     expr: 'max(global_pull_secret_nodes{state="Updated"})',
-    goal: "sum(max by (state) (global_pull_secret_nodes))",
+    goal: "max(sum by (cluster) (max by (cluster, state) (global_pull_secret_nodes)))",
   },
   {
     title: "Nodes by state",

@@ -98,7 +98,7 @@ function typed(flags: KnownFlags) {
   return Object.fromEntries(rows);
 }
 
-/** Reads `--watch` as `--watch=true`. */
+/** Reads `--help` as `--help=true`. */
 function withValue(token: Token, flags: KnownFlags): Token {
   const on = flags[token.name ?? ""]?.switch === true && token.inlineValue !== true;
   return on ? { ...token, value: "true" } : token;

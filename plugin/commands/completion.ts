@@ -11,7 +11,7 @@ export const completion = command(
     example: "",
     more:
       `Write the output to an executable file on the PATH, named ${name}. kubectl's\n` +
-      "completion for bash, zsh, fish and PowerShell then completes commands, flags, contexts and\n" +
+      "completion for bash, zsh and fish then completes commands, flags, contexts and\n" +
       "registries.",
     flags: {},
   },

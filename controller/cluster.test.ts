@@ -85,14 +85,8 @@ test("B18: reports at once why an API server cannot be used, in the log", async 
     const authority = Buffer.from(issue("another").certificate).toString("base64");
     const cluster = { server: address, "certificate-authority-data": authority };
     const kubeconfig = writeKubeconfig(folder, "unverified", cluster);
-    const parsed = parseConfig([
-      "--kubeconfig",
-      kubeconfig,
-      "--agent-image",
-      "a.example/gps:1",
-      "--listen",
-      ":0",
-    ]);
+    const image = pod === undefined ? ["--agent-image=a.example/gps:1"] : [];
+    const parsed = parseConfig(["--kubeconfig", kubeconfig, "--listen=:0", ...image]);
     assert.ok(parsed.ok);
     const stop = new AbortController();
     const lines: { level: number; error?: string; msg: string }[] = [];
@@ -113,8 +107,39 @@ test("B18: reports at once why an API server cannot be used, in the log", async 
     await served;
     const first = lines.find(({ level }) => level >= 40);
     assert.match(first?.error ?? "", /self-signed certificate/);
-    assert.match(first?.msg ?? "", /trying again$|it will be restarted$/);
+    assert.match(first?.msg ?? "", /trying again$|it will be (?:restarted|retried)$/);
   }
+});
+
+test("a replica that may not read its own pod ends before it takes part in the election", async (t) => {
+  const asked: string[] = [];
+  const api = createServer(({ url = "" }, response) => {
+    asked.push(url);
+    response.writeHead(403, { "content-type": "application/json" });
+    response.end(JSON.stringify({ kind: "Status", apiVersion: "v1", reason: "Forbidden" }));
+  }).listen(0, "127.0.0.1");
+  await once(api, "listening");
+  t.after(() => api.close());
+  const server = `http://127.0.0.1:${(api.address() as AddressInfo).port}`;
+  const kubeconfig = writeKubeconfig(temporary(t), "forbidden", {
+    server,
+    "insecure-skip-tls-verify": true,
+  });
+  const parsed = parseConfig(["--kubeconfig", kubeconfig, "--listen=:0"]);
+  assert.ok(parsed.ok);
+  process.env["POD_NAME"] = "gps-1";
+  const stop = new AbortController();
+  t.after(() => {
+    delete process.env["POD_NAME"];
+    stop.abort();
+  });
+  const served = serveProgram(program, parsed.value, {
+    log: pino({ level: "silent" }),
+    stop,
+    lost: () => assert.fail("it never had the Lease"),
+  });
+  await assert.rejects(served, /pods\/gps-1: 403 Forbidden/);
+  assert.ok(!asked.some((url) => url.includes("/leases/")));
 });
 
 test("uses the API server's clock, however much the controller's clock differs", async (t) => {

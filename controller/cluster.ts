@@ -1,4 +1,5 @@
 /** What serves the cluster: its client, informers, loop and reconciler. */
+import type { Logger } from "pino";
 import {
   additionalSecretName,
   globalPullSecretName,
@@ -13,6 +14,7 @@ import { imageOf } from "./image.ts";
 import { type AgentImage, nodesOf } from "./objects/agent.ts";
 import { contested } from "#kube/contested-client.ts";
 import { connect } from "#kube/client/client.ts";
+import { backoff, later } from "#kube/client/retry.ts";
 import { ServerClock } from "#kube/client/server-clock.ts";
 import type { Access } from "#kube/kubeconfig/access.ts";
 import { createLoop, isConflict, sooner, warnOf } from "#runtime/loop.ts";
@@ -52,6 +54,23 @@ const targets: readonly WatchTarget[] = [
 /** The path of GlobalPullSecret, the only watched object whose CRD can be missing. */
 const policyTarget = { collection: collections.globalPullSecrets, name: globalPullSecretName };
 
+/**
+ * Repeats a request until the API server answers, because a process that ended instead would be
+ * restarted with growing delays. Rejects with a refusal, which would last.
+ */
+async function answered<T>(ask: () => Promise<T>, log: Logger): Promise<T> {
+  for (let failures = 1; ; failures += 1)
+    try {
+      return await ask();
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      const { status } = error;
+      if (status >= 400 && status < 500 && status !== 429) throw error;
+      warnOf(log, "the API server cannot be used; it will be retried")(error);
+      await later(backoff(failures));
+    }
+}
+
 export function openController(config: ControllerConfig, around: Around): ServedProgram {
   const { home, holds, log, meters, leave, observe } = around;
   const metrics = createMetrics(meters);
@@ -84,9 +103,8 @@ export function openController(config: ControllerConfig, around: Around): Served
   let image: AgentImage | undefined;
   const loop = createLoop({
     async run() {
-      if (reconcilerOf === undefined) return undefined;
+      if (reconcilerOf === undefined || image === undefined) return undefined;
       const stopTimer = metrics.seconds.startTimer();
-      image ??= await imageOf(config, home);
       const reading = await policy.read();
       const again = await reconcile(reconcilerOf(reading, image)).finally(stopTimer);
       metrics.reconciles.inc({ result: "ok" });
@@ -115,6 +133,9 @@ export function openController(config: ControllerConfig, around: Around): Served
   return {
     silence: loop.silence,
     succeeded: () => succeeded,
+    async prepare() {
+      image = await answered(() => imageOf(config, home), log);
+    },
     async until(signal) {
       const extras = followExtras({
         live,

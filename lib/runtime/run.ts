@@ -45,6 +45,11 @@ type Observer = Readonly<{
 
 /** The work of a program. */
 export type ServedProgram = Readonly<{
+  /**
+   * What a process does before it takes part in the election. Rejects if it could not serve, so
+   * that it is never ready, and another process is elected.
+   */
+  prepare?: () => Promise<void>;
   /** Serves until `signal` aborts. Never rejects. */
   until: (signal: AbortSignal) => Promise<void>;
   /** Seconds since the last run of the program's loop ended; 0 before the loop begins. */
@@ -148,6 +153,8 @@ export async function serveProgram<Config extends Framed>(
   };
   const server = await serve(config.listen, health, meters.registry);
   try {
+    await Promise.race([served.prepare?.(), stopped]);
+    if (signal.aborted) return;
     log.info({ cluster: live.identity, listen: server.address() }, "started");
     const ended = new AbortController();
     const campaign = leader.until(ended.signal);

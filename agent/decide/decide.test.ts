@@ -184,14 +184,6 @@ const rows: readonly Row[] = [
     { journal: idle, file: fileWith(full) },
     "wait GPS206",
   ],
-  [
-    "rolls back to no content for which the file has no space",
-    {
-      journal: { ...restarting, theirs: full, content: contentWith(7), deaths: 3 },
-      unit: stopped,
-    },
-    "wait GPS206",
-  ],
   ["refuses without systemd", { journal: before, unit: unanswered }, "wait GPS210 Refused"],
   ["refuses a unit that is down", { journal: before, unit: stopped }, "wait GPS230 Refused"],
   ["refuses a kubelet that starts", { journal: before, unit: starting }, "wait GPS230 Refused"],

@@ -89,15 +89,6 @@ const cells: readonly (readonly [name: string, change: FactsChange, expected: st
     },
     "restart GPS214",
   ],
-  [
-    "starts a dead process while the disk is full, because the file cannot go back",
-    {
-      unit: stopped,
-      journal: { ...restarting, deaths: 3, asked: ago(10_001) },
-      blocked: "ENOSPC",
-    },
-    "restart GPS214",
-  ],
   ["watches a new process", { unit: renewed(4000) }, "wait GPS215"],
   ["is done after the probation", { unit: renewed(5000) }, "record GPS200"],
   [
@@ -125,6 +116,21 @@ function withdrawn(journal = restarting) {
   const nothing = { ...noContent, revision: journal.content.revision };
   return { journal: { ...journal, content: nothing, back: noContent }, contents: released };
 }
+
+const large = { bytes: Buffer.from(`{"x":"${"x".repeat(2 * 1024 * 1024)}"}`), mode: 0o600 };
+const obstacles: readonly (readonly [what: string, change: FactsChange])[] = [
+  ["the disk is full", { blocked: "ENOSPC" }],
+  ["the file has a hard link", { file: { kind: "refused", why: "it has 2 hard links" } }],
+  ["another program writes the file", { file: { kind: "changing" } }],
+  ["the former file is too large", { journal: { ...restarting, theirs: large } }],
+];
+for (const [what, change] of obstacles)
+  test(`starts a kubelet that died three times although its file cannot go back: ${what}`, () => {
+    const { journal = restarting } = change;
+    const dead = { ...(journal as typeof restarting), deaths: 3, asked: ago(10_001) };
+    const step = decide({ ...change, unit: stopped, journal: dead });
+    assert.equal(brief(step), "restart GPS214");
+  });
 
 for (const [name, change, expected] of cells)
   test(`restarting: ${name}`, () =>

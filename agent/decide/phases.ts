@@ -244,12 +244,14 @@ function deathsBy(facts: Facts, journal: Restarting): number {
   return deaths + counted + (isOver ? 1 : 0);
 }
 
-/** If three processes have died, the file goes back, even if systemd has started a fourth. */
+/**
+ * If three processes have died, the file goes back, even if systemd has started a fourth. If the
+ * file cannot go back, the rule applies, so that a dead kubelet is started in any case.
+ */
 function unlessFailed(rule: Rule<Restarting>): Rule<Restarting> {
   return (facts, journal, reason) =>
-    deathsBy(facts, journal) >= restartAttempts && facts.blocked === undefined
-      ? rollBack(facts, journal)
-      : rule(facts, journal, reason);
+    (deathsBy(facts, journal) >= restartAttempts ? rollBack(facts, journal) : undefined) ??
+    rule(facts, journal, reason);
 }
 
 function awaitSystemd(_facts: Facts, _journal: Journal, reason: string): Step {
@@ -277,18 +279,16 @@ function unread({ written, asked }: Restarting | Reviving): BootTime {
 }
 
 /** Restores the former content, and marks the order as failed. */
-function rollBack(facts: Facts, journal: Restarting): Step {
+function rollBack({ file, blocked, time }: Facts, journal: Restarting): Step | undefined {
   const { back, order, unit, ...rest } = journal;
-  const { file } = facts;
   const target = overlay(rest.theirs, back);
-  if (file.kind !== "file") return wait(codes.notBack, soon);
-  const much = excessOf(target);
-  if (much !== undefined) return wait(codes.unsafe, soon, `it would have ${much}`);
+  if (file.kind !== "file" || blocked !== undefined || excessOf(target) !== undefined)
+    return undefined;
   const next: Reviving = {
     version: rest.version,
     theirs: rest.theirs,
     content: back,
-    written: facts.time,
+    written: time,
     hosts: rest.hosts,
     phase: "reviving",
     failed: order,

@@ -79,6 +79,10 @@ const requests: readonly (readonly [
     (api) => api.patch("/a", { metadata }),
     'PATCH /a?fieldManager=us application/merge-patch+json {"metadata":{"uid":"u","resourceVersion":"7"}}',
   ],
+  [
+    (api) => api.create("/a", { b: ["whole \u{1F511}", "half \uD83D"] }),
+    'POST /a?fieldManager=us application/json {"b":["whole \u{1F511}","half \uFFFD"]}',
+  ],
   [(api) => api.replace("/a", { b: 1 }), 'PUT /a?fieldManager=us application/json {"b":1}'],
   [
     (api) => api.apply("/a", { b: 1 }, { manager: "m", force: false }),

@@ -92,6 +92,13 @@ export interface Connection {
 }
 
 /**
+ * For JSON.stringify: replaces half of a surrogate pair, such as a cut leaves of an emoji. The API
+ * server refuses a whole body with one.
+ */
+const wellFormed = (_key: string, value: unknown): unknown =>
+  typeof value === "string" ? value.toWellFormed() : value;
+
+/**
  * Prepares a connection; the first request opens it. `asked` is called with every request and its
  * outcome, for the metrics. Throws if the kubeconfig names no cluster.
  */
@@ -132,7 +139,7 @@ export function open(
     context.setHeaderParam("Accept", accept ?? "application/json");
     if (body !== undefined) {
       context.setHeaderParam("Content-Type", type ?? "application/json");
-      context.setBody(JSON.stringify(body));
+      context.setBody(JSON.stringify(body, wellFormed));
     }
     return context;
   }

@@ -328,12 +328,21 @@ test("keeps the whole status when another controller begins to lead, until it ha
 });
 
 test("reports why the pods cannot be read, and keeps the nodes that were left out", () => {
-  const stage = rollout(rollingOut("rollout", { waiting: [waitingFor("a", "failed")] }));
-  const before = statusOf(factsWith({ stage }), undefined, now);
-  const status = statusOf(factsWith({ ...trouble("refused"), stage: unread }), before, now);
-  assert.equal(conditionOf(status, "Ready")?.reason, "RequestRefused");
-  assert.equal(conditionOf(status, "NodesLeftOut")?.message, "a");
-  assert.deepEqual(status.failures, before.failures);
+  const names = Array.from({ length: 50 }, (_, at) => `n${at}`);
+  const waiting = names.map((name) => waitingFor(name, "failed"));
+  const stages = [
+    rollout(rollingOut("rollout", { waiting })),
+    { kind: "nothing", leftBehind: names },
+  ] as const;
+  for (const stage of stages) {
+    const before = statusOf(factsWith({ stage }), undefined, now);
+    const status = statusOf(factsWith({ ...trouble("refused"), stage: unread }), before, now);
+    assert.equal(conditionOf(status, "Ready")?.reason, "RequestRefused");
+    const leftOut = conditionOf(status, "NodesLeftOut");
+    assert.match(leftOut?.message ?? "", /^n0, .* more$/);
+    assert.deepEqual(leftOut, conditionOf(before, "NodesLeftOut"));
+    assert.deepEqual(status.failures, before.failures);
+  }
 });
 
 test("reports a run that stops because an extra source is refused, even if there is a status", () => {

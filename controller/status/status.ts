@@ -9,7 +9,7 @@ import type {
   StatusCondition,
 } from "#api/global-pull-secret.ts";
 import type { Progress } from "../rollout/step.ts";
-import { conditionsOf, timeOf, truth } from "#kube/conditions.ts";
+import { conditionOf, conditionsOf, timeOf, truth } from "#kube/conditions.ts";
 import type { View } from "../rollout/facts.ts";
 import { listOf } from "#controller/sources/problems.ts";
 import {
@@ -186,10 +186,13 @@ function nodesLeftOut(
   const awaited = stage.kind === "removal" ? stage.removal.awaited : undefined;
   if (awaited !== undefined)
     return { type, status: "True", reason: "NodesAwaited", message: listOf(awaited.names) };
-  const names = (troubled ?? before?.failures ?? []).map(({ node }) => node);
-  if (names.length === 0) return none;
+  if (troubled === undefined) {
+    const { status, reason, message } = conditionOf(before, type) ?? none;
+    return { type, status, reason: reason as Reason, message };
+  }
+  if (troubled.length === 0) return none;
   const reason = stage.kind === "nothing" ? "NodesLeftBehind" : "NodesCannotBeServed";
-  return { type, status: "True", reason, message: listOf(names) };
+  return { type, status: "True", reason, message: listOf(troubled.map(({ node }) => node)) };
 }
 
 const words = ({ reason, message }: Summary) => ({ reason, message });

@@ -3,9 +3,11 @@ import { globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { Wrong } from "#contract/values.ts";
+import { profileOf, profilePath } from "./clusters/profile.ts";
 import { commands } from "./commands.ts";
-import { call } from "./fake.fixture.ts";
+import { call, FakeCluster, place } from "./fake.fixture.ts";
 import { groups } from "./terminal/command.ts";
+import type { Io, Reach } from "./terminal/io.ts";
 
 /**
  * Splits the line into arguments like a shell. A quoted text is one word. `<` and the text after it
@@ -36,6 +38,35 @@ const linesOf = (help: string): string[] =>
 /** The commands of the group `fleet` that only print manifests, without a cluster. */
 const printsOnly = new Set(["fleet rbac", "fleet tenant"]);
 
+/** Arguments with which a command uses a cluster. The default is the example of its help. */
+const inCluster: Readonly<Record<string, readonly string[]>> = {
+  check: [""],
+  explain: ["pod/web-0", "quay.io/team/app"],
+  "fleet apply": ["-f web.json"],
+  "fleet delete": ["-f web.json --yes"],
+  "fleet join": ["east"],
+  seal: ["-f pull-secret.json --cluster east -o sealed"],
+};
+
+/** The contexts that commands on many clusters use if `--context here` is given. */
+const contextsOf: Readonly<Record<string, readonly (string | undefined)[]>> = {
+  "fleet join": ["here", undefined],
+  "fleet remove": ["here", undefined],
+  "fleet apply": ["here", "east"],
+  "fleet delete": ["here", "east"],
+  seal: ["here", "east"],
+};
+
+const manifest = { apiVersion: "v1", kind: "Namespace", metadata: { name: "web" } };
+
+/** A host that is also its joined cluster `east`. */
+function joined(): FakeCluster {
+  const fake = new FakeCluster();
+  fake.objects.set("/api/v1/namespaces/kube-system", { metadata: { uid: "id" } });
+  fake.objects.set(profilePath("east"), profileOf("east", "id", { context: "east" }));
+  return fake;
+}
+
 for (const [name, { example, group }] of Object.entries(commands)) {
   test(`\`${name}\` accepts the example of its help`, async () => {
     const { code, err } = await call([name, ...words(example)], {
@@ -58,11 +89,39 @@ for (const [name, { example, group }] of Object.entries(commands)) {
       assert.ok(Object.hasOwn(flags ?? {}, flag.slice(2)), flag);
   });
 
-  if (group !== "local" && !printsOnly.has(name))
+  if (group !== "local" && !printsOnly.has(name)) {
     test(`\`${name}\` has the flags that kubectl has for a cluster`, () => {
       for (const flag of ["kubeconfig", "context", "namespace"])
         assert.ok(commands[name]?.flags[flag], flag);
     });
+
+    for (const given of inCluster[name] ?? [example])
+      test(`\`${`${name} ${given}`.trim()}\` uses the kubeconfig that the flags name, and the right context`, async () => {
+        const [kubeconfigs, contexts] = [new Set<string | undefined>(), new Set<unknown>()];
+        const ask =
+          <T>(answer: T) =>
+          ({ kubeconfig, context }: Reach) => {
+            kubeconfigs.add(kubeconfig);
+            contexts.add(context);
+            return Promise.resolve(answer);
+          };
+        const io: Partial<Io> = {
+          read: () => Promise.resolve(Buffer.from('{"auths":{"a.io":{"auth":"dTpw"}}}')),
+          documents: () => Promise.resolve([manifest]),
+          reach: ask(joined()),
+          place: ask(place),
+          namespace: ask("shop"),
+          contexts: (kubeconfig) => {
+            kubeconfigs.add(kubeconfig);
+            return Promise.resolve(["east"]);
+          },
+        };
+        const argv = [name, ...words(given), "--kubeconfig", "work", "--context", "here"];
+        const { err } = await call(argv, { input: "secret", signal: AbortSignal.abort(), io });
+        assert.deepEqual([...kubeconfigs], ["work"], err);
+        assert.deepEqual(contexts, new Set(contextsOf[name] ?? ["here"]), err);
+      });
+  }
 }
 
 const family = "join clusters, share Secrets with them and with tenants; fleet --help lists how";

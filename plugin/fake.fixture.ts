@@ -186,7 +186,7 @@ export async function call(argv: readonly string[], setting: Setting = {}): Prom
   return { code, out, err };
 }
 
-const place = { server: "https://fake.example", "certificate-authority-data": authority };
+export const place = { server: "https://fake.example", "certificate-authority-data": authority };
 const noFile = (path: string) => Promise.reject(new Misuse(`${path}: no such file`));
 
 export const additionalPath = `${collections.secrets}/additional-pull-secret`;

@@ -21,11 +21,17 @@ test("joins a cluster, records the flags, and prints when the token ends", async
   cluster.create = async <T>() => ({ status: { token: issued } }) as T;
   const refuses = async (): Promise<never> => await Promise.reject(denial);
   const guarded = { get: async () => {}, create: refuses, apply: refuses } as unknown as Replacing;
-  const io = { reach: async ({ token }: Reach) => (token === issued ? guarded : cluster) };
+  const used: Partial<Reach>[] = [];
+  const reach = async ({ token, kubeconfig, context }: Reach) => {
+    if (token !== issued) return cluster;
+    used.push({ kubeconfig, context });
+    return guarded;
+  };
   const flags = ["--server", "https://10.0.0.1", "--tls-server-name", "kubernetes"];
-  const argv = ["fleet join", "east", "--context", "fake", ...flags];
-  const { code, out, err } = await call(argv, { cluster, io });
+  const argv = ["fleet join", "east", "--kubeconfig", "work", "--context", "fake", ...flags];
+  const { code, out, err } = await call(argv, { cluster, io: { reach } });
   assert.deepEqual([code, err], [0, ""]);
+  assert.deepEqual(used, [{ kubeconfig: "work", context: "fake" }]);
   assert.equal(
     out,
     "east: joined; its token is good until 2027-01-01T00:00:00.000Z\n" +

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { globalPullSecretPath } from "#kube/client/paths.ts";
 import { marked, planted, tokens } from "#pullsecret/tokens.fixture.ts";
 import { additionalPath, call, FakeCluster, pullSecret } from "./fake.fixture.ts";
-import { object, conditionsOf } from "./object.fixture.ts";
+import { conditionsOf, object, source } from "./object.fixture.ts";
 
 function cluster(document: string, token: string): FakeCluster {
   const fake = new FakeCluster();
@@ -15,7 +15,8 @@ function cluster(document: string, token: string): FakeCluster {
   const registries = keys.map((registry) => ({ registry, source: "original" }));
   const text = marked.includes(token) ? token : "another";
   const conditions = conditionsOf("person", "Halted", `revision 8 failed on n7: ${text}`);
-  fake.objects.set(globalPullSecretPath, object({ status: { registries, conditions } }));
+  const status = { sources: [source("812")], registries, conditions };
+  fake.objects.set(globalPullSecretPath, object({ status }));
   const data = { ".dockerconfigjson": Buffer.from(document).toString("base64") };
   fake.objects.set(additionalPath, { ...pullSecret({}), data });
   return fake;
@@ -42,6 +43,8 @@ const ofCluster = [
   ["status"],
   ["status", "-o", "json"],
   ["nodes"],
+  ["wait"],
+  ["wait", "--timeout", "0"],
   ["remove", "0.io"],
 ];
 

@@ -173,3 +173,13 @@ for (const [what, expiration, exit, said] of [
     assert.match(err, said);
     assert.ok(!err.includes(token));
   });
+
+test("-o github escapes the characters of a file's name that end a property or a command", async () => {
+  const io = { read: () => Promise.resolve(Buffer.from('{"auths":{"b.io":{"auth":"%"}}}')) };
+  const { out } = await call(["check", "a,b:%\n.json", "-o", "github"], { io });
+  const problem = 'auths["b.io"].auth: not base64; ';
+  assert.equal(
+    out.slice(0, out.indexOf(problem)),
+    "::error file=a%2Cb%3A%25\\u{a}.json,title=GPS115::a,b:%25\\u{a}.json: ",
+  );
+});

@@ -156,8 +156,8 @@ function annotations(
   problems: readonly Problem[],
   warnings: readonly Problem[],
 ): string {
-  const value = (text: string) =>
-    escape(text.replaceAll("%", "%25")).replaceAll("\r", "%0D").replaceAll("\n", "%0A");
+  // escape() leaves no line breaks.
+  const value = (text: string) => escape(text.replaceAll("%", "%25"));
   const property = (text: string) => value(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
   const at = file === undefined || file === "-" ? "" : `file=${property(file)},`;
   const line = (level: string) => (issue: Problem) =>

@@ -205,6 +205,23 @@ const listed = file(
     ],
   }),
 );
+/** A pull secret, one without its document, and one without its type. */
+const partial = file(
+  "partial.json",
+  JSON.stringify({
+    kind: "List",
+    items: [
+      {
+        kind: "Secret",
+        type: "kubernetes.io/dockerconfigjson",
+        metadata: { name: "a" },
+        data: { ".dockerconfigjson": btoa('{"auths":{"a.io":{"auth":"dTpw"}}}') },
+      },
+      { kind: "Secret", type: "kubernetes.io/dockerconfigjson", metadata: { name: "b" } },
+      { kind: "Secret", metadata: { name: "c" }, data: { ".dockerconfigjson": "e30=" } },
+    ],
+  }),
+);
 const untyped = file("untyped.json", '{"kind":"Secret","metadata":{"name":"a"},"data":{"x":""}}');
 const endless = file("endless.yaml", "kind: List\nitems: &a [{kind: Secret}, {items: *a}]\n");
 const sealed = file("sealed.yaml", "apiVersion: bitnami.com/v1alpha1\nkind: SealedSecret\n");
@@ -423,6 +440,12 @@ const cases: readonly (readonly [
     0,
     "accepted: 2 registries\n",
     /^(?:GPS180 manifest\.yaml: Secret\/[ab]: metadata: is not kube-system\/additional-pull-secret, .*\n){2}/,
+  ],
+  [
+    `check ${partial}`,
+    1,
+    "",
+    /GPS\d{3} partial\.json: Secret\/b: .*\nGPS301 partial\.json: Secret\/c: type: type is Opaque; /,
   ],
   [`${merge} ${listed}`, 0, '{"auths":{"a.io":{"auth":"dTpw"}}}\n', ""],
   [`${merge} ${untyped}`, 1, "", /^GPS301 additional: type: /],

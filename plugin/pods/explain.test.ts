@@ -204,6 +204,27 @@ const advice: Readonly<Record<string, string>> = {
     "correct the image's name: it is not valid, so no registry is contacted",
   "never pull": "imagePullPolicy is Never: load the image on the node, or allow the pull",
 };
+/** The reasons of a waiting container, and whether the container waits for its image. */
+const reasons = {
+  ErrImagePull: true,
+  ImagePullBackOff: true,
+  ErrImageNeverPull: true,
+  InvalidImageName: true,
+  ImageInspectError: true,
+  RegistryUnavailable: true,
+  SignatureValidationFailed: true,
+  ErrImageNotPresent: true,
+  CrashLoopBackOff: false,
+  PodInitializing: false,
+};
+for (const [reason, isError] of Object.entries(reasons))
+  test(`shows ${isError ? "the error" : "no error"} of a container that waits with ${reason}`, async () => {
+    const out = await printed(clusterOf({ pod: { waiting: { reason, message: "it" } } }), [
+      "pod/web-0",
+    ]);
+    assert.equal(out.includes(`  ${reason}: it\n`), isError, out);
+  });
+
 for (const [message, fix] of Object.entries(advice))
   test(`gives the right advice for the error ${JSON.stringify(message)}`, async () => {
     const pod = { waiting: { reason: "ErrImagePull", message } };

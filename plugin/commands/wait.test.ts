@@ -11,6 +11,10 @@ const failed = object({ status: { sources: [source("812", "790")], conditions: h
 
 const noSource = conditionsOf("nobody", "NoSource", "no source has credentials to apply");
 const teamA = { sources: [{ name: "team-a", secretRef: { name: "team-a-pull" } }] };
+const servedA = object({
+  spec: teamA,
+  status: { sources: [{ ...source("50"), name: "team-a" }], conditions: inForce },
+});
 
 function cluster(reported: GlobalPullSecret): FakeCluster {
   const fake = new FakeCluster();
@@ -121,16 +125,19 @@ const absent: readonly (readonly [reported: GlobalPullSecret, argv: string, code
   [object({ spec: teamA, status: { conditions: inForce } }), "", 3],
   [object({ spec: teamA, status: { conditions: inForce } }), "--source team-a --deleted", 0],
   [served, "--deleted", 3],
+  [served, "", 3],
+  [servedA, "--source team-a", 3],
 ];
 
 test("without a Secret, succeeds only if another source is in force, or with --deleted", async () => {
-  for (const [reported, argv, expectedCode] of absent) {
+  const waits = absent.map(async ([reported, argv, expectedCode]) => {
     const fake = new FakeCluster();
     fake.change(reported);
     const words = `wait --timeout 1s ${argv}`.trim().split(" ");
     const { code, err } = await call(words, { cluster: fake });
     assert.equal(code, expectedCode, `${argv}: ${err}`);
-  }
+  });
+  await Promise.all(waits);
 });
 
 test("waits for a Secret that is created after the command began", async () => {
@@ -143,9 +150,7 @@ test("waits for a Secret that is created after the command began", async () => {
 });
 
 test("waits for one of spec.sources by its name", async () => {
-  const spec = teamA;
-  const status = { sources: [{ ...source("50"), name: "team-a" }], conditions: inForce };
-  const fake = cluster(object({ spec, status }));
+  const fake = cluster(servedA);
   const path = additionalPath.replace("additional-pull-secret", "team-a-pull");
   fake.objects.set(path, pullSecret({ "a.io": "u:p" }, { resourceVersion: "50" }));
   assert.equal((await call(["wait", "--source", "team-a"], { cluster: fake })).code, 0);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { globalPullSecretPath, secretsIn } from "#kube/client/paths.ts";
 import { direct } from "./direct.ts";
 import type { Seen } from "./transport.ts";
 
@@ -19,10 +20,20 @@ test("for every target except kube-system/fleet-pull-secret, counts a cluster as
     { ...target, name: "pull-secret" },
     { ...target, namespace: "default" },
   ]) {
-    const { witness, proof } = direct(where);
+    const { placed, witness, proof } = direct(where);
+    const [{ target: at } = assert.fail("nothing is placed")] = placed;
+    assert.deepEqual([at.collection, at.name], [secretsIn(where.namespace), where.name]);
     assert.equal(witness, undefined);
     assert.equal(proof([secret], undefined).is, "unasked");
   }
+});
+
+test("for kube-system/fleet-pull-secret, reads the cluster's own GlobalPullSecret as the witness", () => {
+  const { placed, witness } = direct(target);
+  const [{ target: at } = assert.fail("nothing is placed")] = placed;
+  assert.deepEqual([at.collection, at.name], [secretsIn(target.namespace), target.name]);
+  const { collection, name } = witness ?? assert.fail("there is no witness");
+  assert.equal(`${collection}/${name}`, globalPullSecretPath);
 });
 
 const behind = { ...listing, status: { observedGeneration: 1, sources: [] } };

@@ -182,6 +182,24 @@ test("lists a failed cluster in status.failures until it has the content, even d
   assert.deepEqual(statusOf(resultsOf("D"), first).failures, []);
 });
 
+test("lists a given-up cluster for 30 days, unless it is selected again, and a hundred at most", () => {
+  const gone = { name: "gone", reason: sentence("notListed", "x") };
+  const { givenUp = [] } = statusOf(resultsOf("D", { givenUp: [gone] }));
+  const later = (days: number, more: Partial<FoundClusters> = {}) => {
+    const at = new Date(now.getTime() + days * 24 * 3_600_000);
+    const status = statusOf(resultsOf("D", { now: at, ...more }), { givenUp });
+    return status.givenUp?.map(({ name }) => name);
+  };
+  assert.deepEqual(later(29.9), ["gone"]);
+  assert.equal(later(30.1), undefined);
+  assert.equal(later(1, { clusters: [{ name: "gone", state: "Waiting" }] }), undefined);
+  const many = Array.from({ length: 150 }, (_, at) => ({ ...gone, name: `g${at}` }));
+  assert.deepEqual(
+    later(1, { givenUp: many }),
+    many.slice(0, 100).map(({ name }) => name),
+  );
+});
+
 test("keeps the time of a state that does not change", () => {
   const first = statusOf(resultsOf("DW"));
   assert.equal(first.clusters?.[0]?.since, "2026-11-23T12:00:00Z");

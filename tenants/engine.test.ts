@@ -243,6 +243,30 @@ for (const [what, status, reason] of reasons)
     assert.equal(copy(), undefined);
   });
 
+for (const [what, reason] of [
+  ["not changed", "Waiting"],
+  ["edited", "Unreachable"],
+  ["being deleted", "Unreachable"],
+] as const)
+  test(`when a copy cannot be read for a moment, reports ${reason} for an object that is ${what}`, async (t) => {
+    const { home, management, here, there, copy, pass, leave } = await leaving(t);
+    const path = `${syncSecretsIn("default")}/one`;
+    const object = () => home.object<SyncSecret>(path) ?? assert.fail("there is no object");
+    const { metadata, ...rest } = copy() ?? assert.fail("there is no copy");
+    const at = `${syncSecretsIn("tenant-a")}/${metadata.name}`;
+    const finalizers = ["example.com/f"];
+    for (let run = 0; run < 3; run += 1) await pass(1);
+    await there.replace(at, { ...rest, metadata: { ...metadata, finalizers } });
+    if (what === "being deleted") await leave();
+    management.refuses = ({ path: asked }) =>
+      asked === at ? refuse(503, "ServiceUnavailable", "no") : undefined;
+    const { uid = "", resourceVersion = "" } = object().metadata;
+    if (what === "edited")
+      await here.patch(path, { metadata: { uid, resourceVersion }, data: { a: "bmV3" } });
+    for (let run = 0; run < 3; run += 1) await pass(60);
+    assert.equal(conditionOf(object().status, "Ready")?.reason, reason);
+  });
+
 test("keeps a copy whose object comes back before the deadline, for example from a backup", async (t) => {
   const { management, hide, copy, pass } = await leaving(t);
   const before = copy()?.metadata.uid;

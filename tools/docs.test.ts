@@ -8,6 +8,7 @@ import { parseConfig } from "#controller/policy/config.ts";
 import { policyOf } from "#controller/policy/spec.ts";
 import { commands } from "#plugin/commands.ts";
 import { example } from "#test/plugin/shown-lines.ts";
+import { installed } from "./install/bounds.ts";
 import { fieldsOf, onlyVersion, ourCrd } from "./definition/crd.ts";
 import { pages } from "./docs.ts";
 import { anchorsOf } from "./pages/anchors.fixture.ts";
@@ -84,6 +85,21 @@ test("every page and heading that code, manifests or messages name exists", () =
       count += 1;
     }
   assert.ok(count > 100, String(count));
+});
+
+test("every annotation, label and finalizer of ours in manifests and on pages is one that a program uses", () => {
+  const programs = globSync("{agent,controller,fleet,lib,plugin,tenants}/**/*.ts", {
+    exclude: ["**/*.test.ts", "**/*.fixture.ts"],
+  });
+  const sources = programs.map((file) => readFileSync(file, "utf8")).join("\n");
+  const ofInstaller = new Set(Object.keys(installed).map((flag) => `globalpullsecret.io/${flag}`));
+  for (const file of [...globSync("manifests/**/*.{yaml,md,json}"), ...all]) {
+    const names = readFileSync(file, "utf8").matchAll(
+      /(?<![\w.])globalpullsecret\.io\/(?!v\d)[a-z-]+/g,
+    );
+    for (const [name] of names)
+      assert.ok(ofInstaller.has(name) || sources.includes(`"${name}"`), `${file}: ${name}`);
+  }
 });
 
 test("every plugin command and flag in the prose of pages exists", () => {

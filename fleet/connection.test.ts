@@ -8,6 +8,8 @@ import { test, type TestContext } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
+import { collections } from "#kube/client/paths.ts";
+import type { WatchTarget } from "#kube/watch/watch.ts";
 import { Access } from "#kube/kubeconfig/access.ts";
 import type { AccessReading } from "./inventory/access.ts";
 import { Connection } from "./connection.ts";
@@ -19,7 +21,13 @@ const accessTo = (server: string): AccessReading => {
   return { ok: true, access, sourceText: server };
 };
 
-type Is = Readonly<{ removed: string[] }> & { items: object[]; lists: number; refusal?: ApiError };
+type Is = Readonly<{ removed: string[] }> & {
+  items: object[];
+  lists: number;
+  refusal?: ApiError;
+  /** Whether each watch sends more events than one object needs. */
+  floods?: boolean;
+};
 
 /**
  * A cluster with these objects. It accepts deletions but deletes nothing. Its watches stay open.
@@ -33,8 +41,11 @@ const clusterOf = (is: Is) =>
       const metadata = { resourceVersion: String(is.lists) };
       return { kind: "SecretList", apiVersion: "v1", metadata, items: is.items };
     },
-    stream: async (_path: string, _query: object, signal: AbortSignal) =>
-      void (await once(signal, "abort")),
+    async stream(_: string, __: object, signal: AbortSignal, line: (text: string) => void) {
+      const event = JSON.stringify({ type: "MODIFIED", object: is.items[0] });
+      for (let sent = 0; is.floods && sent < 1000; sent += 1) line(event);
+      await once(signal, "abort");
+    },
   }) as unknown as Cluster;
 
 type Counted = Is & {
@@ -45,7 +56,7 @@ type Counted = Is & {
 };
 
 /** A connection that has read its kubeconfig once, and works. */
-async function connectionOf(t: TestContext) {
+async function connectionOf(t: TestContext, besides: readonly WatchTarget[] = []) {
   t.mock.timers.enable({ apis: ["setTimeout", "Date"] });
   t.mock.method(performance, "now", () => Date.now());
   const is: Counted = {
@@ -63,7 +74,7 @@ async function connectionOf(t: TestContext) {
       return await is.read();
     },
     needed: [{ collection: "/api/v1/namespaces/kube-system/secrets", name: "pull-secret" }],
-    besides: [],
+    besides,
     hint: () => void (is.hints += 1),
     connect: ({ server }) => {
       is.opened.push(server);
@@ -186,6 +197,19 @@ test("hints when an object has changed, but not when a renewed watch lists the s
   assert.equal((await during(fixture, 6 * minute)).hints, 1);
   fixture.is.items = [];
   assert.equal((await during(fixture, 6 * minute)).hints, 1);
+});
+
+test("hints only once when several watches of a cluster send too much", async (t) => {
+  const fixture = await connectionOf(t, [
+    { collection: collections.globalPullSecrets, name: "pull-secret" },
+  ]);
+  const { connection, is } = fixture;
+  is.items = [{ metadata: { name: "pull-secret", uid: "u", resourceVersion: "1" } }];
+  await fixture.pass(6 * minute);
+  assert.equal(connection.excess, undefined);
+  is.floods = true;
+  const { hints, lists } = await during(fixture, 6 * minute);
+  assert.deepEqual({ hints, lists }, { hints: 1, lists: 2 });
 });
 
 test("hints when the result of a write is known, even if the object has not changed", async (t) => {

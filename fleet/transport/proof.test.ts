@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { keptProof } from "./excerpt.ts";
 import { proofOf } from "./proof.ts";
 
 const name = "fleet-pull-secret";
@@ -97,6 +98,8 @@ for (const [what, pullSecret, is, why = /^/] of table)
     const said = "why" in proof ? (proof.why ?? "") : "";
     assert.match(said, why);
     assert.doesNotMatch(said, /robot/);
+    const excerpt = pullSecret && keptProof(pullSecret);
+    assert.deepEqual(proofOf(excerpt, name, "40"), proof, "from what we keep of the object");
   });
 
 test("law: handles any object, and quotes none of its text", () => {

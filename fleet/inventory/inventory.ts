@@ -75,7 +75,7 @@ async function namesBy(
           home,
           delegated ? { namespaceSelector: clusterAPI.namespaceSelector } : clusterAPI,
         ),
-    clusterProfiles === undefined || delegated
+    clusterProfiles === undefined
       ? []
       : profilesOf(home, { ...clusterProfiles, selector: staying(clusterProfiles.selector) }),
   ]);

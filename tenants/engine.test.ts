@@ -258,6 +258,7 @@ for (const [what, reason] of [
     for (let run = 0; run < 3; run += 1) await pass(1);
     await there.replace(at, { ...rest, metadata: { ...metadata, finalizers } });
     if (what === "being deleted") await leave();
+    const since = conditionOf(object().status, "Stalled")?.lastTransitionTime;
     management.refuses = ({ path: asked }) =>
       asked === at ? refuse(503, "ServiceUnavailable", "no") : undefined;
     const { uid = "", resourceVersion = "" } = object().metadata;
@@ -265,6 +266,7 @@ for (const [what, reason] of [
       await here.patch(path, { metadata: { uid, resourceVersion }, data: { a: "bmV3" } });
     for (let run = 0; run < 3; run += 1) await pass(60);
     assert.equal(conditionOf(object().status, "Ready")?.reason, reason);
+    assert.equal(conditionOf(object().status, "Stalled")?.lastTransitionTime, since);
   });
 
 test("keeps a copy whose object comes back before the deadline, for example from a backup", async (t) => {
@@ -421,4 +423,7 @@ test("deletes a Secret whose copy was deleted with its dependents orphaned, but 
   await run();
   assert.equal(api.object(path), undefined);
   assert.ok(api.object(`${secretsIn("a")}/kept`));
+  // A deletion in the foreground would wait for the garbage collector.
+  const deleted = api.asked.findLast(({ verb }) => verb === "delete");
+  assert.partialDeepStrictEqual(deleted?.body, { propagationPolicy: "Background" });
 });

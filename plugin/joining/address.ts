@@ -25,10 +25,7 @@ export function addressFor(
   flags: Given,
   context: string,
 ): ServerAddress {
-  const {
-    server = contextAddress.server,
-    "tls-server-name": name = contextAddress["tls-server-name"],
-  } = flags;
+  const { server = contextAddress.server, "tls-server-name": name } = flags;
   const source = `--context ${context}`;
   const isPinned = contextAddress["certificate-authority-data"] !== undefined;
   if (isPinned && flags["system-roots"])

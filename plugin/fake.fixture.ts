@@ -5,7 +5,7 @@
  */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import type { V1Secret } from "@kubernetes/client-node";
+import type { V1ObjectMeta, V1Secret } from "@kubernetes/client-node";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
@@ -79,6 +79,8 @@ export class FakeCluster implements Cluster {
   }
 
   remove(path: string, uid: string, resourceVersion?: string): Promise<void> {
+    const stored: Readonly<{ metadata?: V1ObjectMeta }> | undefined = this.objects.get(path);
+    assert.equal(uid, stored?.metadata?.uid ?? uid, `another uid than that of ${path}`);
     return this.#write({
       verb: "remove",
       path,

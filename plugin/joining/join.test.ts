@@ -1,7 +1,7 @@
 /** Checks repeated joins. The host and the cluster are fakes, which accept every write. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { V1Role } from "@kubernetes/client-node";
+import type { V1ObjectMeta, V1Role } from "@kubernetes/client-node";
 import { authority } from "#kube/kubeconfig/kubeconfig.fixture.ts";
 import type { Cluster, Replacing } from "#kube/client/cluster.ts";
 import { tokenFrom } from "#kube/token.fixture.ts";
@@ -42,7 +42,9 @@ function memory(id: string) {
       return stored;
     },
     create: async () => ({ status: { token: issued } }),
-    async remove(path: string) {
+    async remove(path: string, uid: string) {
+      const stored = objects.get(path) as Readonly<{ metadata: V1ObjectMeta }> | undefined;
+      assert.equal(uid, stored?.metadata.uid ?? "", path);
       if (memory.forbids(path)) throw refusal(memory.status, "DELETE", path);
       objects.delete(path);
     },

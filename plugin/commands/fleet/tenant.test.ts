@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { V1RoleBinding } from "@kubernetes/client-node";
+import { managementAccount, tenantAccount } from "#contract/names.ts";
 import { loadDocuments } from "#kube/yaml.ts";
 import { call } from "#plugin/fake.fixture.ts";
 
@@ -19,6 +21,25 @@ test("writes any name of a tenant's namespace as text into the manifest", async 
     assert.ok(others.length > 5);
     for (const { metadata } of others) assert.equal(metadata["namespace"], name);
   }
+});
+
+test("binds each printed Role to an account of its side", async () => {
+  type Binding = V1RoleBinding & Readonly<{ kind: string }>;
+  const objects = loadDocuments(await printed("tenant-a")) as Binding[];
+  const named = objects.map(({ kind, metadata }) => `${kind}/${metadata?.name}`);
+  const bindings = objects.filter(({ kind }) => kind === "RoleBinding");
+  const bound = bindings.map(({ roleRef }) => `${roleRef.kind}/${roleRef.name}`);
+  assert.deepEqual(
+    bound,
+    named.filter((name) => name.startsWith("Role/")),
+  );
+  const accounts = bindings.flatMap(({ subjects = [] }) =>
+    subjects.map(({ kind, namespace, name }) => `${kind}/${namespace}/${name}`),
+  );
+  assert.deepEqual(accounts, [
+    `ServiceAccount/tenant-a/${tenantAccount}`,
+    `ServiceAccount/kube-system/${managementAccount}`,
+  ]);
 });
 
 const own = /^NAMESPACE "[^"]*": belongs to the cluster; give the tenant's own namespace\n$/;

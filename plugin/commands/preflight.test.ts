@@ -42,7 +42,9 @@ for (const [count, seconds] of [
 ] as const)
   test(`estimates the duration of a rollout to ${count} nodes: ${seconds}`, async () => {
     const fake = cluster(...Array.from({ length: count }, () => node({})));
-    assert.ok((await call(["preflight"], { cluster: fake })).out.includes(`: ${seconds}; `));
+    const { out } = await call(["preflight"], { cluster: fake });
+    assert.ok(out.startsWith(`${count} of ${count} nodes can be served\n`), out);
+    assert.ok(out.includes(`: ${seconds}; `), out);
   });
 
 const fargate = node({ labels: { "eks.amazonaws.com/compute-type": "fargate" } }, "f1");

@@ -238,6 +238,13 @@ test("when the content changes, sets a new time for Done, but not for Unreachabl
   assert.deepEqual(since, ["2026-11-23T12:01:00Z", "2026-11-23T12:00:00Z", "2026-11-23T12:00:00Z"]);
 });
 
+test("lists every warning in the condition Warning", () => {
+  const warnings = [warning, { reason: "EveryProfile", message: "every profile" } as const];
+  const { conditions = [] } = statusOf(resultsOf("D", { warnings }));
+  const { reason, message } = conditionOf({ conditions }, "Warning") ?? {};
+  assert.deepEqual([reason, message], ["EveryNamespace", "every namespace | every profile"]);
+});
+
 const spec = { secretRef: { name: "source" }, target: { name: "target" } };
 const from = (selector: ClusterProfilesSource["selector"]): FleetSecretSpec => ({
   ...spec,

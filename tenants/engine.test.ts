@@ -84,6 +84,21 @@ test("on the tenant's side, deletes a copy in the foreground, so that the copy's
   assert.equal(object("one"), undefined);
 });
 
+test("reports in seconds how long the work on an object has taken", async (t) => {
+  const { here, create } = pairOf();
+  await create("one");
+  let now = 0;
+  t.mock.method(performance, "now", () => now);
+  const taken: number[] = [];
+  const get: Cluster["get"] = async (path, options) => {
+    now += 2500;
+    return await here.get(path, options);
+  };
+  const looked = (_: string, __: string, seconds: number) => void taken.push(seconds);
+  await new Engine(managementSide({ ...here, get }, "default"), quiet, { looked }).run();
+  assert.deepEqual(taken, [now / 1000]);
+});
+
 test("on the management side, adds no finalizer to a copy", async () => {
   const { here, object, create } = pairOf();
   await create("one");

@@ -114,3 +114,17 @@ test("L6, L23: names a copy by the UID of the tenant's object, places it in the 
   assert.ok(!JSON.stringify(copy).includes("planted"));
   assert.ok(!JSON.stringify(copy).includes("kubernetes.io/service-account"));
 });
+
+const ownedBy = (uid: string) => ({
+  ownerReferences: [{ apiVersion: "v1", kind: "x", name: "x", uid }],
+});
+const writtenBy = (manager: string) => ({ managedFields: [{ manager }] });
+for (const [what, metadata, isOurs] of [
+  ["that its copy owns", ownedBy("77"), true],
+  ["that we wrote, and that has lost its owner", writtenBy("global-pull-secret-sync"), true],
+  ["of another owner", ownedBy("78"), false],
+  ["of another client", writtenBy("kubectl"), false],
+  ["without any owner or client", {}, false],
+] as const)
+  test(`${isOurs ? "takes" : "does not take"} a Secret ${what} as ours`, () =>
+    assert.equal(isSecretOf(metadata, "77"), isOurs));

@@ -3,7 +3,7 @@
  * would need minutes for a thousand namespaces.
  */
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { test, type TestContext } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import type { CoreV1Event } from "@kubernetes/client-node";
 import type {
@@ -32,11 +32,29 @@ const object: FleetSecret = {
   },
 };
 
+/** A Fleet in this management cluster. It closes when the test ends. */
+function fleetIn(
+  t: TestContext,
+  home: Cluster,
+  source: ConstructorParameters<typeof Fleet>[0]["source"] = empty,
+): Fleet {
+  const fleet = new Fleet({
+    home,
+    clusterId: "id",
+    holds: () => true,
+    hint() {},
+    log() {},
+    source,
+  });
+  t.after(() => fleet.close());
+  return fleet;
+}
+
 /**
  * A Fleet with this many selected namespaces, all without kubeconfigs, and the statuses that it
  * writes.
  */
-function fleetWith(count: number): { fleet: Fleet; written: FleetSecretStatus[] } {
+function fleetWith(t: TestContext, count: number): { fleet: Fleet; written: FleetSecretStatus[] } {
   const namespaces = Array.from({ length: count }, (_, n) => ({ metadata: { name: `n${n}` } }));
   const written: FleetSecretStatus[] = [];
   const home = {
@@ -54,14 +72,7 @@ function fleetWith(count: number): { fleet: Fleet; written: FleetSecretStatus[] 
     async patch() {},
     async create() {},
   } as unknown as Cluster;
-  const fleet = new Fleet({
-    home,
-    clusterId: "id",
-    holds: () => true,
-    hint() {},
-    log() {},
-    source: empty,
-  });
+  const fleet = fleetIn(t, home);
   return { fleet, written };
 }
 
@@ -69,10 +80,9 @@ for (const [count, served, stalled] of [
   [1000, 1000, "Progressing"],
   [1001, 1000, "TooManyClusters"],
 ] as const)
-  test(`serves ${served} of ${count} selected clusters, and reports the object as ${stalled}`, async () => {
-    const { fleet, written } = fleetWith(count);
+  test(`serves ${served} of ${count} selected clusters, and reports the object as ${stalled}`, async (t) => {
+    const { fleet, written } = fleetWith(t, count);
     await fleet.run(object, [object]);
-    fleet.close();
     const [{ clusters, conditions } = assert.fail("no status was written")] = written;
     assert.equal(clusters?.length, served);
     assert.equal(conditions?.find(({ type }) => type === "Stalled")?.reason, stalled);
@@ -91,14 +101,7 @@ test("does not retry the status of an object after it is closed", async (t) => {
     async patch() {},
     async create() {},
   } as unknown as Cluster;
-  const fleet = new Fleet({
-    home,
-    clusterId: "id",
-    holds: () => true,
-    hint() {},
-    log() {},
-    source: empty,
-  });
+  const fleet = fleetIn(t, home);
   const retry = async () => {
     await setImmediate();
     t.mock.timers.tick(2000);
@@ -120,14 +123,12 @@ const leaving: FleetSecret = {
 };
 
 test("lists a given-up cluster in status until it is selected again, even after a restart", async (t) => {
-  const { fleet, written } = fleetWith(1);
-  t.after(() => fleet.close());
+  const { fleet, written } = fleetWith(t, 1);
   while (written.at(-1)?.givenUp === undefined) {
     const { seconds = 0 } = (await fleet.run(leaving, [leaving])) ?? {};
     assert.ok(seconds >= 0, `again in ${seconds} s`);
     await setImmediate();
   }
-  fleet.close();
   const status = written.at(-1) ?? assert.fail("no status");
   assert.partialDeepStrictEqual(status.givenUp, [{ name: "gone", reason: "GPS436" }]);
   for (const [name, isKept] of [
@@ -136,23 +137,21 @@ test("lists a given-up cluster in status until it is selected again, even after 
   ] as const) {
     const [entry = assert.fail("none is named")] = status.givenUp ?? [];
     const givenUp = [{ ...entry, name }];
-    const next = fleetWith(1);
+    const next = fleetWith(t, 1);
     const later = { ...object, status: { ...status, givenUp, clusters: [] } };
     await next.fleet.run(later, [later]);
-    next.fleet.close();
     assert.equal(next.written.at(-1)?.givenUp?.[0]?.name, isKept ? "gone" : undefined);
   }
 });
 
-test("does not give up an unreachable cluster between the grace period and the deadline", async () => {
-  const { fleet, written } = fleetWith(1);
+test("does not give up an unreachable cluster between the grace period and the deadline", async (t) => {
+  const { fleet, written } = fleetWith(t, 1);
   const since = new Date(Date.now() - 600_000).toISOString();
   const early = { ...object, status: { clusters: [{ name: "gone", state: "Leaving", since }] } };
   while (!(JSON.stringify(written.at(-1)) ?? "").includes("GPS436")) {
     await fleet.run(early as FleetSecret, [object]);
     await setImmediate();
   }
-  fleet.close();
   assert.equal(written.at(-1)?.givenUp, undefined);
 });
 
@@ -163,7 +162,7 @@ async function withoutClusterApi(path: string) {
 }
 
 for (const managementState of ["Managed", "Paused"] as const)
-  test(`completes the deletion of a ${managementState} object at the deadline, once the Event about its unreachable cluster is written`, async () => {
+  test(`completes the deletion of a ${managementState} object at the deadline, once the Event about its unreachable cluster is written`, async (t) => {
     const answered: unknown[] = [];
     const home = {
       pages: withoutClusterApi,
@@ -177,14 +176,7 @@ for (const managementState of ["Managed", "Paused"] as const)
         answered.push("Event");
       },
     } as unknown as Cluster;
-    const fleet = new Fleet({
-      home,
-      clusterId: "id",
-      holds: () => true,
-      hint() {},
-      log() {},
-      source: empty,
-    });
+    const fleet = fleetIn(t, home);
     const fleetSecret: FleetSecret = {
       ...leaving,
       metadata: {
@@ -198,7 +190,6 @@ for (const managementState of ["Managed", "Paused"] as const)
       await fleet.run(fleetSecret, [fleetSecret]);
       await setImmediate();
     }
-    fleet.close();
     assert.deepEqual(answered, ["Event", []]);
   });
 
@@ -210,7 +201,7 @@ for (const [what, clusterAPI, hasKubeconfig, isForgotten] of [
   ["namespaces", {}, true, false],
   ["namespaces", {}, false, true],
 ] as const)
-  test(`if it selects ${what}, ${isForgotten ? "forgets" : "keeps"} a leaving cluster that has ${hasKubeconfig ? "a" : "no"} kubeconfig and no Cluster`, async () => {
+  test(`if it selects ${what}, ${isForgotten ? "forgets" : "keeps"} a leaving cluster that has ${hasKubeconfig ? "a" : "no"} kubeconfig and no Cluster`, async (t) => {
     const written: FleetSecretStatus[] = [];
     const home = {
       async pages() {},
@@ -221,8 +212,7 @@ for (const [what, clusterAPI, hasKubeconfig, isForgotten] of [
       },
       async patch() {},
     } as unknown as Cluster;
-    const place = { home, clusterId: "id", holds: () => true, source: empty };
-    const fleet = new Fleet({ ...place, hint() {}, log() {} });
+    const fleet = fleetIn(t, home);
     const since = new Date(Date.now() - 600_000).toISOString();
     const moved: FleetSecret = {
       ...object,
@@ -234,12 +224,11 @@ for (const [what, clusterAPI, hasKubeconfig, isForgotten] of [
       await fleet.run(moved, [moved]);
       await setImmediate();
     }
-    fleet.close();
     const { clusters = [], givenUp } = written.at(-1) ?? assert.fail("no status");
     assert.deepEqual([clusters.length, givenUp], [isForgotten ? 0 : 1, undefined]);
   });
 
-test("when it gives up a cluster at the deadline, reports this in an Event on the object", async () => {
+test("when it gives up a cluster at the deadline, reports this in an Event on the object", async (t) => {
   const events: CoreV1Event[] = [];
   const home = {
     pages: withoutClusterApi,
@@ -248,19 +237,11 @@ test("when it gives up a cluster at the deadline, reports this in an Event on th
     async patch() {},
     create: async (_path: string, event: CoreV1Event) => void events.push(event),
   } as unknown as Cluster;
-  const fleet = new Fleet({
-    home,
-    clusterId: "id",
-    holds: () => true,
-    hint() {},
-    log() {},
-    source: empty,
-  });
+  const fleet = fleetIn(t, home);
   while (events.length === 0) {
     await fleet.run(leaving, [leaving]);
     await setImmediate();
   }
-  fleet.close();
   const [event] = events;
   assert.deepEqual(
     [event?.involvedObject.kind, event?.involvedObject.name, event?.reason, event?.type],
@@ -273,7 +254,7 @@ test("when it gives up a cluster at the deadline, reports this in an Event on th
  * Runs the object once, and returns what it wrote. Each read of its source fails with this HTTP
  * status.
  */
-async function withoutSource(status: number, metadata: object) {
+async function withoutSource(t: TestContext, status: number, metadata: object) {
   const written: Record<string, unknown>[] = [];
   const home = {
     async pages() {},
@@ -281,23 +262,19 @@ async function withoutSource(status: number, metadata: object) {
     apply: async (path: string, body: object) => void written.push({ path, ...body }),
     patch: async (path: string, body: object) => void written.push({ path, ...body }),
   } as unknown as Cluster;
-  const fleet = new Fleet({
+  const fleet = fleetIn(
+    t,
     home,
-    clusterId: "id",
-    holds: () => true,
-    hint() {},
-    log() {},
-    source: () => new ApiError({ status, reason: "Refused", method: "LIST", path: "source" }),
-  });
+    () => new ApiError({ status, reason: "Refused", method: "LIST", path: "source" }),
+  );
   const fleetSecret = { ...object, metadata: { ...object.metadata, ...metadata } };
   const again = await fleet.run(fleetSecret, [fleetSecret]);
-  fleet.close();
   return { written, again };
 }
 
 for (const status of [0, 400, 403, 404, 503])
-  test(`when the read of a source fails with ${status}, reports this and reads again within 5 seconds`, async () => {
-    const { written, again } = await withoutSource(status, {});
+  test(`when the read of a source fails with ${status}, reports this and reads again within 5 seconds`, async (t) => {
+    const { written, again } = await withoutSource(t, status, {});
     const { conditions } = (written.at(-1) ?? assert.fail("no status")).status as FleetSecretStatus;
     const stalled = conditions?.find(({ type }) => type === "Stalled");
     assert.deepEqual([stalled?.status, stalled?.reason], ["True", "SourceUnreadable"]);
@@ -306,7 +283,7 @@ for (const status of [0, 400, 403, 404, 503])
   });
 
 for (const status of [0, 400, 403, 404, 503])
-  test(`when the inventory answers ${status}, reports this, changes nothing, and reads again within 5 seconds`, async () => {
+  test(`when the inventory answers ${status}, reports this, changes nothing, and reads again within 5 seconds`, async (t) => {
     const written: FleetSecretStatus[] = [];
     const home = {
       async pages(path: string) {
@@ -317,10 +294,8 @@ for (const status of [0, 400, 403, 404, 503])
       },
       async patch() {},
     } as unknown as Cluster;
-    const place = { home, clusterId: "id", holds: () => true, source: empty };
-    const fleet = new Fleet({ ...place, hint() {}, log() {} });
+    const fleet = fleetIn(t, home);
     const again = await fleet.run(leaving, [leaving]);
-    fleet.close();
     const { conditions, clusters } = written.at(-1) ?? assert.fail("no status");
     const stalled = conditions?.find(({ type }) => type === "Stalled");
     assert.deepEqual([stalled?.status, stalled?.reason], ["True", "InventoryUnreadable"]);
@@ -328,12 +303,12 @@ for (const status of [0, 400, 403, 404, 503])
     assert.ok(again && again.seconds <= 5);
   });
 
-test("completes the deletion of an object whose source cannot be read", async () => {
+test("completes the deletion of an object whose source cannot be read", async (t) => {
   const metadata = {
     deletionTimestamp: new Date(),
     finalizers: ["globalpullsecret.io/fleet"],
   };
-  const { written } = await withoutSource(403, metadata);
+  const { written } = await withoutSource(t, 403, metadata);
   assert.deepEqual(
     written.map((write) => write.metadata),
     [{ uid: "u", resourceVersion: "", finalizers: [] }],
@@ -351,6 +326,7 @@ const joined = {
  * a Secret in a cluster whose profile has the label that `fleet remove` sets.
  */
 async function duringRemoval(
+  t: TestContext,
   { namespaces: [namespace = ""], clusterManagers: [manager = ""] }: ClusterProfilesSource,
   { metadata, spec }: Readonly<{ metadata?: object; spec: Partial<FleetSecretSpec> }>,
 ): Promise<FleetSecret> {
@@ -370,14 +346,7 @@ async function duringRemoval(
     apply: async (_: string, body: FleetSecret) => void written.push(body),
     patch: async (_: string, body: FleetSecret) => void written.push(body),
   } as unknown as Cluster;
-  const fleet = new Fleet({
-    home,
-    clusterId: "id",
-    holds: () => true,
-    hint() {},
-    log() {},
-    source: empty,
-  });
+  const fleet = fleetIn(t, home);
   const { clusterAPI: _, ...others } = object.spec;
   const since = new Date().toISOString();
   const fleetSecret: FleetSecret = {
@@ -387,7 +356,6 @@ async function duringRemoval(
     status: { clusters: [{ name: `${namespace}/east`, state: "Done", since }] },
   };
   await fleet.run(fleetSecret, [fleetSecret]);
-  fleet.close();
   return written[0] ?? assert.fail("nothing was written");
 }
 
@@ -397,8 +365,8 @@ for (const [what, metadata, spec] of [
   ["that is deleted", { deletionTimestamp: new Date() }, { clusterProfiles: joined }],
   ["whose spec was edited and selects no joined cluster", {}, object.spec],
 ] as const)
-  test(`in an object ${what}, forgets a cluster at once if its profile has the label of fleet remove`, async () => {
-    const { status, metadata: its } = await duringRemoval(joined, { metadata, spec });
+  test(`in an object ${what}, forgets a cluster at once if its profile has the label of fleet remove`, async (t) => {
+    const { status, metadata: its } = await duringRemoval(t, joined, { metadata, spec });
     if ("deletionTimestamp" in metadata)
       assert.deepEqual([status, its.finalizers], [undefined, []]);
     else assert.deepEqual([status?.clusters, status?.givenUp], [[], undefined]);
@@ -408,16 +376,16 @@ for (const [what, other] of [
   ["of another manager", { clusterManagers: ["other.example"] }],
   ["in another namespace", { namespaces: ["theirs"] }],
 ] as const)
-  test(`keeps a cluster ${what} in status, even if its profile has the label of fleet remove`, async () => {
+  test(`keeps a cluster ${what} in status, even if its profile has the label of fleet remove`, async (t) => {
     const profiles = { ...joined, ...other };
-    const { status } = await duringRemoval(profiles, { spec: { clusterProfiles: profiles } });
+    const { status } = await duringRemoval(t, profiles, { spec: { clusterProfiles: profiles } });
     assert.deepEqual(
       status?.clusters?.map(({ state }) => state),
       ["Leaving"],
     );
   });
 
-test("completes the deletion of an object whose inventory does not exist any more", async () => {
+test("completes the deletion of an object whose inventory does not exist any more", async (t) => {
   const written: FleetSecret[] = [];
   const home = {
     pages: async (path: string) =>
@@ -428,14 +396,7 @@ test("completes the deletion of an object whose inventory does not exist any mor
     },
     async create() {},
   } as unknown as Cluster;
-  const fleet = new Fleet({
-    home,
-    clusterId: "id",
-    holds: () => true,
-    hint() {},
-    log() {},
-    source: empty,
-  });
+  const fleet = fleetIn(t, home);
   const { clusterAPI: _, ...spec } = object.spec;
   const fleetSecret: FleetSecret = {
     ...leaving,
@@ -450,7 +411,6 @@ test("completes the deletion of an object whose inventory does not exist any mor
     await fleet.run(fleetSecret, [fleetSecret]);
     await setImmediate();
   }
-  fleet.close();
   assert.deepEqual(
     written.map(({ metadata }) => metadata.finalizers),
     [[]],

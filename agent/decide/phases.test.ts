@@ -92,6 +92,11 @@ const cells: readonly (readonly [name: string, change: FactsChange, expected: st
   ["watches a new process", { unit: renewed(4000) }, "wait GPS215"],
   ["is done after the probation", { unit: renewed(5000) }, "record GPS200"],
   [
+    "does not prove a content with which three processes died while the file could not go back",
+    { unit: renewed(6000), journal: { ...restarting, deaths: 3 } },
+    "commit GPS216",
+  ],
+  [
     "is done after four minutes if nobody listens at healthz",
     { unit: renewed(slow), healthz: "nobody" },
     "record GPS200",
@@ -125,11 +130,16 @@ const obstacles: readonly (readonly [what: string, change: FactsChange])[] = [
   ["the former file is too large", { journal: { ...restarting, theirs: large } }],
 ];
 for (const [what, change] of obstacles)
-  test(`starts a kubelet that died three times although its file cannot go back: ${what}`, () => {
+  test(`starts a kubelet that died three times after a growing pause, although its file cannot go back: ${what}`, () => {
     const { journal = restarting } = change;
-    const dead = { ...(journal as typeof restarting), deaths: 3, asked: ago(10_001) };
-    const step = decide({ ...change, unit: stopped, journal: dead });
-    assert.equal(brief(step), "restart GPS214");
+    const after = (deaths: number, pause: number) => {
+      const asked = { ...(journal as typeof restarting), deaths, asked: ago(pause) };
+      return brief(decide({ ...change, unit: stopped, journal: asked }));
+    };
+    assert.equal(after(2, 10_001), "restart GPS214");
+    assert.match(after(4, 39_000), /^wait /);
+    assert.equal(after(4, 40_001), "restart GPS214");
+    assert.equal(after(400, 900_001), "restart GPS214");
   });
 
 for (const [name, change, expected] of cells)

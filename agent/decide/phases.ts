@@ -51,7 +51,8 @@ const restartingRow: Row<Restarting> = {
   starting: ["the new process is alive", unlessFailed(awaitStart)],
   "auto-restart": ["it died, and systemd starts it again", unlessFailed(awaitSystemd)],
   dead: ["it died, and only a request starts it again", unlessFailed(startAgain)],
-  up: ["the new process works", awaitProbation],
+  // A process that lives is judged by itself, unless we recorded that three others died.
+  up: ["the new process works", unlessFailed(awaitProbation, (_, { deaths }) => deaths)],
 };
 
 const revivingRow: Row<Reviving> = {
@@ -248,9 +249,9 @@ function deathsBy(facts: Facts, journal: Restarting): number {
  * If three processes have died, the file goes back, even if systemd has started a fourth. If the
  * file cannot go back, the rule applies, so that a dead kubelet is started in any case.
  */
-function unlessFailed(rule: Rule<Restarting>): Rule<Restarting> {
+function unlessFailed(rule: Rule<Restarting>, deathsOf = deathsBy): Rule<Restarting> {
   return (facts, journal, reason) =>
-    (deathsBy(facts, journal) >= restartAttempts ? rollBack(facts, journal) : undefined) ??
+    (deathsOf(facts, journal) >= restartAttempts ? rollBack(facts, journal) : undefined) ??
     rule(facts, journal, reason);
 }
 
@@ -261,7 +262,7 @@ function awaitSystemd(_facts: Facts, _journal: Journal, reason: string): Step {
 function startAgain(facts: Facts, journal: Restarting, reason: string): Step {
   const old = unitOf(facts)?.invocation || journal.old;
   const next = { ...journal, old, deaths: deathsBy(facts, journal), restarts: 0 };
-  const spacing = spacingOf(facts);
+  const spacing = spacingAfter(facts, next.deaths - restartAttempts);
   return start(facts, next, journal, { code: codes.kubeletFailed, reason, spacing });
 }
 
@@ -311,11 +312,9 @@ function rollBack({ file, blocked, time }: Facts, journal: Restarting): Step | u
 
 // Reviving
 
-const longestRevival = 900_000;
-
 function revive(facts: Facts, journal: Reviving, reason: string): Step {
   const { tries } = journal;
-  const spacing = Math.min(longestRevival, spacingOf(facts) * 2 ** Math.min(tries, 10));
+  const spacing = spacingAfter(facts, tries);
   const code = tries > 0 ? codes.stillDown : codes.restored;
   return start(facts, { ...journal, tries: tries + 1 }, journal, { code, reason, spacing });
 }
@@ -332,12 +331,19 @@ function revived({ order }: Facts, journal: Reviving): Step {
   return record(codes.rolledBack, { ...resting(journal, failed), written }, journal);
 }
 
+/** The longest pause, in milliseconds, before a dead kubelet is started again. */
+const longestRevival = 900_000;
+
 /** Used for a unit without a start limit: systemd's default is five starts in 10 s. */
 const defaultStartLimit = 10_000;
 
-/** Milliseconds between our requests, so that they do not exhaust the unit's start limit. */
-function spacingOf(facts: Facts): number {
-  return Math.min(spacingSeconds * 1000, unitOf(facts)?.startLimit || defaultStartLimit);
+/**
+ * Milliseconds between our requests, so that they do not exhaust the unit's start limit. `tries`:
+ * how often a kubelet with a file that stays was started; from then on the pause doubles.
+ */
+function spacingAfter(facts: Facts, tries: number): number {
+  const spacing = Math.min(spacingSeconds * 1000, unitOf(facts)?.startLimit || defaultStartLimit);
+  return Math.min(longestRevival, spacing * 2 ** Math.max(0, Math.min(tries, 10)));
 }
 
 /** Starts a dead kubelet, once `spacing` milliseconds have passed since the last request. */

@@ -18,7 +18,7 @@ const answerSeconds = 30;
  */
 export const slowSeconds = 240;
 
-/** Maximum number of kubelet restarts for one content. */
+/** After this many kubelets that died with a content, the former content goes back. */
 export const restartAttempts = 3;
 
 /** The longest pause between two of the agent's restarts of a kubelet, in seconds. */

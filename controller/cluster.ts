@@ -56,7 +56,7 @@ const policyTarget = { collection: collections.globalPullSecrets, name: globalPu
 
 /**
  * Repeats a request until the API server answers, because a process that ended instead would be
- * restarted with growing delays. Rejects with a refusal, which would last.
+ * restarted with growing delays. Rejects with a refusal.
  */
 async function answered<T>(ask: () => Promise<T>, log: Logger): Promise<T> {
   for (let failures = 1; ; failures += 1)

@@ -69,6 +69,22 @@ for (const [what, finds] of unreadable)
     assert.equal(next.target?.document, published.document);
   });
 
+test("if the state was deleted, keeps the original's other keys although its entries are overridden", () => {
+  const other = secret('{"auths":{"quay.io":{"auth":"dTpw"}},"credHelpers":{"x.io":"helper"}}');
+  const { published } = acceptedFrom({ additional, original: other, originalName });
+  const lost = { additional, original: "absent", originalName, published, state: noState } as const;
+  assert.equal(accept(sources(lost), policy).target?.document, published.document);
+});
+
+test("takes no published entry for a source's own if the state is there and does not record the source", () => {
+  const { state } = acceptedFrom({ additional });
+  const edited = acceptedFrom({ additional, extras });
+  const refused = { additional, extras: { team: bad }, published: edited.published, state };
+  const { target, accepted } = accept(sources(refused), policy);
+  assert.equal(target?.document, text({ "a.example": "add:2", "quay.io": "add:1" }));
+  assert.equal(accepted["team"], undefined);
+});
+
 const useless = [
   "{}",
   "null",

@@ -153,31 +153,33 @@ export function mostlyLost(input: SourceInput, remembered: Remembered): readonly
 }
 
 /**
- * The last accepted document of one source. Undefined if there never was one. If the record is
- * lost, because someone deleted the state, the source's published entries count instead: what is
- * published leaves the nodes only when its source says so.
+ * The last accepted document of one source. Undefined if there never was one. If no document is
+ * recorded, because someone deleted the state, the source's published entries count instead, so
+ * that they do not leave the nodes. The caller records them.
  */
 export function lastGood(
   { published, state }: Remembered,
   id: string,
   role: Role,
 ): Supply | undefined {
-  const text = Object.hasOwn(state.accepted, id) ? state.accepted[id] : undefined;
-  const recorded = text === undefined ? undefined : reread(text, id, role);
-  if (recorded !== undefined) return { entries: recorded, text, problems: [], present: true };
-  const entries = published && publishedBy(published, id, role);
-  return entries && { entries, text: canonical(entries), problems: [], present: true };
+  const isLost = published !== undefined && Object.keys(state.accepted).length === 0;
+  const record = Object.hasOwn(state.accepted, id) ? state.accepted[id] : undefined;
+  const text = isLost ? publishedBy(published, id, role) : record;
+  const entries = text === undefined ? undefined : reread(text, id, role);
+  return entries && { entries, text, problems: [], present: true };
 }
 
 /**
- * The published entries of one source. Undefined if there are none. An entry that several sources
- * had counts only for the one whose label it has.
+ * The published part of one source as a document. Undefined if there is none. An entry that several
+ * sources had counts only for the one whose label it has.
  */
-function publishedBy(published: Published, id: string, role: Role): Accepted | undefined {
+function publishedBy(published: Published, id: string, role: Role): string | undefined {
   const all = reread(published.document, id, role);
   const suppliers = suppliersIn(published);
   const entries = (all?.entries ?? []).filter(({ registry }) => suppliers[registry] === id);
-  return all === undefined || entries.length === 0 ? undefined : { ...all, entries };
+  const rest = all?.rest ?? {};
+  const isNothing = entries.length === 0 && Object.keys(rest).length === 0;
+  return isNothing ? undefined : canonical({ entries, rest });
 }
 
 /**

@@ -22,8 +22,8 @@ export const panels: readonly Panel[] = [
   {
     title: "Nodes that have the revision",
     description: "The second line is the number to reach.",
-    expr: 'max(global_pull_secret_nodes{state="Updated"})',
-    goal: "max(sum by (cluster) (max by (cluster, state) (global_pull_secret_nodes)))",
+    expr: 'sum(max by (cluster) (global_pull_secret_nodes{state="Updated"}))',
+    goal: "sum(max by (cluster, state) (global_pull_secret_nodes))",
   },
   {
     title: "Nodes by state",

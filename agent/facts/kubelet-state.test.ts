@@ -26,6 +26,7 @@ const rows: readonly (readonly [expected: ProcessState, unit: UnitFact, healthz?
   ["starting", { ...unit, busy: true }],
   ["starting", starting],
   ["starting", { ...renewed(), active: "deactivating" }],
+  ["starting", { ...renewed(), active: "reloading", sub: "reload" }],
   ["starting", renewed(), "silent"],
   ["starting", renewed(239_000), "nobody"],
   ["starting", renewed(300_000), "silent"],

@@ -1,6 +1,14 @@
 /** On a real file system, in a temporary directory. */
 import assert from "node:assert/strict";
-import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { temporary } from "#test/temporary.ts";
@@ -76,4 +84,7 @@ test("finds leftovers in a folder without a journal, unless the folder has only 
   assert.equal(hasLeftovers(folder), false);
   writeFileSync(join(folder, "journal.json.corrupt"), "");
   assert.equal(hasLeftovers(folder), true);
+  const elsewhere = join(root, "elsewhere");
+  symlinkSync(folder, elsewhere);
+  assert.equal(hasLeftovers(elsewhere), false, "a link to a folder is not ours");
 });

@@ -212,6 +212,8 @@ test("drops the copies of what leaves with a record, and all copies after a loss
   writeFileSync(join(folder, "unreadable-2"), "{");
   await saveJournal(folder, restarting, idle);
   assert.equal(unreadableIn(folder).length, 2);
+  writeFileSync(join(folder, "unreadable-3"), "too large to look for what leaves");
+  truncateSync(join(folder, "unreadable-3"), 9 * 1024 * 1024);
   await saveJournal(folder, idle, restarting);
   assert.deepEqual(unreadableIn(folder), ["unreadable-2"]);
   await saveJournal(folder, idle, undefined);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
 import { script, providerConfig, rowsFor } from "./provider.fixture.ts";
-import { answerOf, judgeConfig, whyUnanswerable } from "./provider.ts";
+import { answerOf, entriesOf, judgeConfig, whyUnanswerable } from "./provider.ts";
 
 const everyHost = rowsFor([]);
 
@@ -37,6 +37,19 @@ for (const [key, rows, served] of serving)
 test("does not answer with a password that JSON cannot hold as text", () => {
   const auth = Buffer.from([0x75, 0x3a, 0xff]).toString("base64");
   assert.match(whyUnanswerable("a.io", { auth }, everyHost) ?? "", /UTF-8/);
+});
+
+test("reads no entries from what is not an answer", () => {
+  for (const text of [
+    "",
+    "null",
+    "[]",
+    "{}",
+    '{"auth":null}',
+    '{"auth":"abc"}',
+    '{"auth":["abc"]}',
+  ])
+    assert.equal(entriesOf(Buffer.from(text)).size, 0, text);
 });
 
 test("answers with user and password of each entry, and with the same bytes for the same entries", () => {

@@ -238,8 +238,9 @@ for (const [quantity, written] of quantities)
     ]);
   });
 
-test("allows empty lists of resources", () => {
+test("allows empty lists of resources, and blanks around a quantity", () => {
   assert.deepEqual(errorsOf("--agent-requests=", "--agent-limits="), []);
+  assert.deepEqual(errorsOf("--agent-requests", " cpu=10m, memory=32Mi "), []);
 });
 
 test("refuses an empty protected registry", () => {

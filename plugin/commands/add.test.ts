@@ -55,6 +55,31 @@ test("keeps the other credentials when it adds a credential", async () => {
   });
 });
 
+test("keeps the other keys of the document when it adds or removes a credential", async () => {
+  const others = { HttpHeaders: { "X-Team": "a" }, credHelpers: { "b.io": "helper" } };
+  const document = (registries: object) => ({ ...others, auths: registries });
+  const [first, second] = [{ "a.io": { auth: btoa("u:p") } }, { "quay.io": entry }];
+  const before = pullSecret({});
+  const edits = [
+    {
+      from: first,
+      edit: (cluster: FakeCluster) => add(cluster, "quay.io"),
+      to: { ...first, ...second },
+    },
+    {
+      from: { ...first, ...second },
+      edit: (cluster: FakeCluster) => call(["remove", "quay.io"], { cluster }),
+      to: first,
+    },
+  ];
+  for (const { from, edit, to } of edits) {
+    const data = { ".dockerconfigjson": btoa(JSON.stringify(document(from))) };
+    const cluster = clusterWith({ ...before, data });
+    assert.equal((await edit(cluster)).code, 0);
+    assert.deepEqual(written(cluster), document(to));
+  }
+});
+
 test("treats two spellings of a registry as the same entry", async () => {
   const cluster = clusterWith(pullSecret({ "https://quay.io/v1/": "u:p" }));
   assert.equal((await add(cluster, "quay.io")).code, 0);

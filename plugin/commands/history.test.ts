@@ -164,6 +164,14 @@ test("`undo` puts the accepted document back, byte for byte, after it has asked"
   }
 });
 
+test("`undo` exits with the code of its wait", async () => {
+  const cluster = clusterOf({ present: "junk", accepted: { "a.io": "u:p" } });
+  cluster.change(object({ spec: { managementState: "Withdrawn" }, status: {} }));
+  const { code, err } = await call(["undo", "--yes"], { cluster });
+  assert.equal(code, 1);
+  assert.match(err, /it is withdrawn/);
+});
+
 test("`undo` warns of an expired credential that it puts back", async () => {
   const token = btoa('{"payload":"x","expiration":1600000000}');
   const cluster = clusterOf({

@@ -16,8 +16,8 @@ import { type Breakage, breakagesOf } from "./operators.ts";
 const root = join(import.meta.dirname, "../..");
 /** At most so many test files run for a breakage. */
 const nearest = 15;
-/** A test file that takes longer, in milliseconds, fails: many breakages make it hang. */
-const longest = 120_000;
+/** A test file that takes longer, in milliseconds, fails, because many breakages make it hang. */
+const longest = 60_000;
 
 type Choice = Readonly<{ folder: string; seed: number; count: number; milliseconds: number }>;
 
@@ -62,17 +62,25 @@ async function compiled(copy: string, drawn: readonly Breakage[]): Promise<Break
   return valid.filter((_, at) => !output.includes(`${files[at]}(`));
 }
 
-/** The first test that fails with the breakage, and only with it: some tests need git. */
-async function finderOf(copy: string, breakage: Breakage, tests: readonly string[]) {
+/**
+ * The first test that fails with the breakage, and only with it: some tests need git. "SURVIVES" if
+ * none fails, undefined if the time is over before.
+ */
+async function finderOf(copy: string, breakage: Breakage, tests: readonly string[], end: number) {
   const { file, source, broken } = breakage;
   const passes = async (text: string, test: string) => {
     writeFileSync(join(copy, file), text);
     return (await run(copy, "--import=./tools/build/laws.ts", test)).isGood;
   };
-  for (const test of tests)
-    if (!(await passes(broken, test)) && (await passes(source, test))) return test;
-  writeFileSync(join(copy, file), source);
-  return undefined;
+  try {
+    for (const test of tests) {
+      if (performance.now() > end) return undefined;
+      if (!(await passes(broken, test)) && (await passes(source, test))) return test;
+    }
+    return "SURVIVES";
+  } finally {
+    writeFileSync(join(copy, file), source);
+  }
 }
 
 /** Judges `count` breakages, or as many as the time allows, and reports each. */
@@ -95,11 +103,12 @@ export async function measure(
   const work = async (copy: string) => {
     // The copies share the iterator, so each takes the next one.
     for (const breakage of waiting) {
-      if (performance.now() > end) return;
-      const finder = await finderOf(copy, breakage, testsOf(breakage.file).slice(0, nearest));
+      const tests = testsOf(breakage.file).slice(0, nearest);
+      const finder = await finderOf(copy, breakage, tests, end);
+      if (finder === undefined) return;
       results.judged += 1;
-      if (finder !== undefined) results.found += 1;
-      t.diagnostic(`${breakage.edit}: ${finder ?? "SURVIVES"}`);
+      if (finder !== "SURVIVES") results.found += 1;
+      t.diagnostic(`${breakage.edit}: ${finder}`);
     }
   };
   await Promise.all(copies.map(work));

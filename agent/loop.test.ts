@@ -81,6 +81,24 @@ test("pauses if the same step is due again at once", async () => {
   assert.equal(looks, 2);
 });
 
+test("pauses ever longer before a step that should back off, from the first time", async (t) => {
+  const stop = new AbortController();
+  const pauses: number[] = [];
+  let now = 0;
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const loop = new Loop(stop.signal, () => now);
+  const ended = loop.run(round(() => (pauses.push(now), wait("GPS202", "back off"))));
+  while (pauses.length < 5) {
+    await soon();
+    now += 500;
+    t.mock.timers.tick(500);
+  }
+  stop.abort();
+  t.mock.timers.tick(60_000);
+  await ended;
+  assert.deepEqual(pauses, [0, 1000, 3000, 7000, 15_000]);
+});
+
 test("handles a signal although no step waits", async () => {
   const stop = new AbortController();
   setTimeout(() => stop.abort(), 1);

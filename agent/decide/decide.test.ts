@@ -120,6 +120,11 @@ const rows: readonly Row[] = [
   ],
   ["is proved with the ordered content", { journal: idle }, "nothing GPS200 Proved"],
   [
+    "needs no credential provider in another mode",
+    { journal: idle, installed: unfit },
+    "nothing GPS200 Proved",
+  ],
+  [
     "waits while another program writes the file",
     { journal: idle, file: { kind: "changing" } },
     "wait GPS209",

@@ -188,6 +188,11 @@ for (const [name, change, expected] of revivals)
   test(`reviving: ${name}`, () =>
     assert.equal(brief(decide({ journal: reviving, ...change })), expected));
 
+test("counts each start of a dead kubelet once", () => {
+  const first = decide({ journal: reviving, unit: stopped });
+  assert.equal((journalOf(first) as typeof reviving).tries, 1);
+});
+
 test("H18: restores the former content after three processes died, spaced by the start limit", () => {
   let journal = restarting;
   for (const deaths of [1, 2, 3]) {

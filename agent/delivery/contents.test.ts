@@ -32,6 +32,16 @@ function shown(change: Files): string {
 const rows: readonly (readonly [when: string, change: Files, expected: string])[] = [
   ["older content is served", {}, "7 and 6 served"],
   ["the newest content is served", servedFilesFor(7, "same"), "7 and 7 served"],
+  [
+    "the newest content is served, whatever the other slot has",
+    { ...servedFilesFor(7, "same"), "served..dockerconfigjson": "{" },
+    "7 and 7 served",
+  ],
+  [
+    "later content is served",
+    { ...servedFilesFor(8, "same"), "served..dockerconfigjson": "{" },
+    "7 and 7 served",
+  ],
   ["nothing is served", servedFilesFor(0, "same"), "7"],
   ["everything is withdrawn", { ...filesFor(7, {}), ...servedFilesFor(0, "same") }, "release 7"],
   ["the newest content is damaged", { ".dockerconfigjson": "{" }, "refused"],

@@ -1,11 +1,13 @@
 /** On a real file system, in a temporary directory. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { chownSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
 import { temporary } from "#test/temporary.ts";
 import { readOwn, readRegular } from "./own-file.ts";
+
+const withoutRoot = process.getuid?.() !== 0 && "needs root: only root can give a file away";
 
 test("reads a file up to the limit, and no byte of a larger file", (t) => {
   const file = join(temporary(t), "file");
@@ -28,6 +30,29 @@ test("does not wait for a FIFO, and reads no directory", { timeout: 10_000 }, (t
   const { stdout } = spawnSync(process.execPath, args, { encoding: "utf8", timeout: 5000 });
   assert.equal(stdout, '{"irregular":true}');
   assert.deepEqual(readRegular(directory, 4, "refuse"), { irregular: true });
+});
+
+test("names the size of a file that is too large, and the limit", (t) => {
+  const file = join(temporary(t), "file");
+  writeFileSync(file, "");
+  truncateSync(file, 3 * 1024 * 1024);
+  const why = "it has 3145728 bytes, more than 2 MiB";
+  assert.deepEqual(readOwn(file, 2 * 1024 * 1024), { kind: "refused", why });
+});
+
+test("names the owner of a file of another user", { skip: withoutRoot }, (t) => {
+  const file = join(temporary(t), "file");
+  writeFileSync(file, "1");
+  const ours = readOwn(file, 4);
+  assert.ok(ours.kind === "file" && ours.owner === undefined);
+  for (const [user, group] of [
+    [12, 0],
+    [0, 34],
+  ] as const) {
+    chownSync(file, user, group);
+    const theirs = readOwn(file, 4);
+    assert.ok(theirs.kind === "file" && theirs.owner === `${user}:${group}`);
+  }
 });
 
 test("follows a link only if it may", (t) => {

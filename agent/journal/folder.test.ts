@@ -5,6 +5,7 @@ import {
   existsSync,
   mkdirSync,
   readdirSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -44,9 +45,14 @@ test("creates our folder with mode 0700, removes the folder, and refuses a file 
     "journal.json.corrupt",
     "previous-x",
   ]);
+  writeFileSync(join(ours, "lock-1"), "");
   let released = 0;
   const release = () => void (released += 1);
-  await removeFolder(ours, release);
+  await removeFolder(ours, () => {
+    assert.deepEqual(readdirSync(ours), ["lock-1"], "the lock is left until it is released");
+    rmSync(join(ours, "lock-1"));
+    release();
+  });
   assert.ok(!existsSync(ours));
   await removeFolder(ours, release);
   assert.equal(released, 2);

@@ -18,6 +18,7 @@ const files: readonly (readonly [
   [["quay.io"], ["ghcr.io", "quay.io:5000", "quayx.io/team"], ""],
   [["quay.io"], ["quay.io/team"], '"quay.io/team" before "quay.io"'],
   [["quay.io/team"], ["quay.io"], ""],
+  [["quay.io/a"], ["quay.io/b"], ""],
   [["quay.io"], ["*.io"], ""],
   [["*.io"], ["quay.io"], '"quay.io" before "*.io"'],
   [[hubKey], ["docker.io/org"], `"docker.io/org" before "${hubKey}"`],

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { nextFormer, readFormer } from "#pullsecret/merge/former.ts";
 import { overlay } from "../delivery/config-json/overlay.ts";
-import { type File, firstJournal, never } from "../journal/journal.ts";
+import { type File, firstJournal, never, type Journal } from "../journal/journal.ts";
 import {
   ago,
   before,
@@ -275,6 +275,27 @@ test("writes the provider's answer before an entry leaves config.json", () => {
   assert.ok(step.action === "commit" && "bytes" in step.commit.file);
   assert.doesNotMatch(step.commit.file.bytes.toString(), /"a\.io"/);
   assert.match(step.answer?.bytes.toString() ?? "", /"a\.io"/);
+});
+
+test("notes that the kubelet does not ask the provider, in its mode only", () => {
+  for (const [scope, asked, isNoted] of [
+    ["All", false, true],
+    ["All", true, false],
+    [undefined, false, false],
+  ] as const) {
+    const config = { restart: "Never", scope } as const;
+    let journal: Journal = idle;
+    let installed = { ...unknown, answer: Buffer.alloc(0), rows: ["a.io"], asked };
+    let step = decide({ journal, config, installed });
+    for (let writes = 0; writes < 3 && step.action !== "nothing"; writes += 1) {
+      if ("answer" in step && step.answer)
+        installed = { ...installed, answer: Buffer.from(step.answer.bytes) };
+      if (step.action !== "answer") journal = journalOf(step);
+      step = decide({ journal, config, installed });
+    }
+    assert.equal(brief(step), "nothing GPS200 Proved");
+    assert.equal(/has not run its credential provider/.test(step.detail ?? ""), isNoted);
+  }
 });
 
 test("keeps the bytes of an unreadable file, and puts the last readable entries back", () => {

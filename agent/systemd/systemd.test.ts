@@ -26,6 +26,21 @@ test("reads and restarts a unit over systemd's own socket, with only three D-Bus
   systemd.disconnect();
 });
 
+test("reports whether the unit refuses to be started or stopped by hand", async () => {
+  using node = new NodeDirectory();
+  await using fake = await ScriptedSystemd.start(node.systemd);
+  const systemd = over(node);
+  for (const [canStart, canStop] of [
+    [true, true],
+    [false, true],
+    [true, false],
+  ] as const) {
+    Object.assign(fake, { canStart, canStop });
+    assert.equal((await systemd.unit(fake.unit)).refuses, !canStart || !canStop);
+  }
+  systemd.disconnect();
+});
+
 test("requests no restart that cannot be recorded", async () => {
   using node = new NodeDirectory();
   await using fake = await ScriptedSystemd.start(node.systemd);

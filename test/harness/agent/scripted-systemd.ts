@@ -81,6 +81,7 @@ export class ScriptedSystemd implements AsyncDisposable {
   /** The number of requests to healthz. The agent sends one request for each check. */
   rounds = 0;
   startLimitMicros = 0n;
+  canStart = true;
   canStop = true;
   /**
    * Methods called, in order, such as `RestartUnit`, `Get LoadState` or `Get LoadState of another`.
@@ -261,7 +262,7 @@ export class ScriptedSystemd implements AsyncDisposable {
       InvocationID: new Variant("ay", this.invocation),
       Job: new Variant("(uo)", [this.job, "/"]),
       StartLimitIntervalUSec: new Variant("t", this.startLimitMicros),
-      CanStart: new Variant("b", true),
+      CanStart: new Variant("b", this.canStart),
       CanStop: new Variant("b", this.canStop),
     };
   }

@@ -14,3 +14,13 @@ for (const [value, ok] of table)
     assert.equal(parsed.ok, ok);
     assert.ok(!parsed.ok || parsed.value["fleet-namespace"] === value);
   });
+
+test("reads --cluster-namespaces as a list, with blanks around a name", () => {
+  const read = (value: string) => {
+    const parsed = fleetCommandLine.parse([`--cluster-namespaces=${value}`]);
+    return parsed.ok ? parsed.value["cluster-namespaces"] : undefined;
+  };
+  assert.deepEqual(read("clusters, others"), ["clusters", "others"]);
+  for (const value of ["clusters,", ",", "Clusters", "a/b"])
+    assert.equal(read(value), undefined, value);
+});

@@ -216,6 +216,24 @@ const wrong: readonly (readonly [argv: string, error: string])[] = [
     "--agent-limits memory=95Mi",
     '--agent-limits "memory=95Mi": has less memory than an agent needs; set memory=96Mi or more',
   ],
+  [
+    "--healthz-address localhost",
+    '--healthz-address "localhost": is not an IP address; give auto, or an address such as 10.0.0.1',
+  ],
+  ...["spc-t", "Spc_t", "spc.t"].map(
+    (type) =>
+      [
+        `--selinux-type ${type}`,
+        `--selinux-type "${type}": is not an SELinux type; give a type such as spc_t or super_t`,
+      ] as const,
+  ),
+  ...["unconfined", "Localhost/", "Localhost/a,b"].map(
+    (profile) =>
+      [
+        `--apparmor-profile ${profile}`,
+        `--apparmor-profile "${profile}": is not an AppArmor profile; give Unconfined, RuntimeDefault or Localhost/NAME`,
+      ] as const,
+  ),
   ["robot:t0ken", '"robot:[redacted]": belongs to no flag; remove it'],
 ];
 for (const [argv, error] of wrong)

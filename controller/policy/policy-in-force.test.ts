@@ -66,6 +66,28 @@ test("passes every field of spec to the policy, and adds the installer's protect
   });
 });
 
+const wrongFields: readonly (readonly [spec: unknown, problem: RegExp])[] = [
+  [
+    { rollout: { maxFailures: "101%" } },
+    /^spec\.rollout\.maxFailures: .* percentage from 0% to 100%$/,
+  ],
+  [
+    { rollout: { maxUnavailable: 0 } },
+    /^spec\.rollout\.maxUnavailable: .* number of nodes from 1 /,
+  ],
+  [
+    { verification: { images: ["a.io/x", "a b"] } },
+    /^spec\.verification\.images\[1\]: .* image name/,
+  ],
+  [{ sources: 5 }, /^spec: does not match this version's CRD; apply manifests\/crds/],
+];
+for (const [spec, expected] of wrongFields)
+  test(`reports a field that cannot be followed, and keeps the defaults: ${JSON.stringify(spec)}`, () => {
+    const { policy, problems } = inForce(installed, object(spec as GlobalPullSecretSpec), undefined);
+    assert.match(problems.join("|"), expected);
+    assert.deepEqual(policy, inForce(installed, undefined, undefined).policy);
+  });
+
 test("F54: reports protected registries that would protect nothing, or far less than it seems", () => {
   const { problems } = inForce(
     installed,

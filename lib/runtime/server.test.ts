@@ -27,3 +27,23 @@ test("answers 500 when a gauge throws, and continues to serve", async () => {
   server.close();
   assert.deepEqual(statuses, [500, 500, 200]);
 });
+
+test("answers health and readiness with their reasons, and names its paths", async (t) => {
+  let sick: string | undefined;
+  let ready = false;
+  const health = { sick: () => sick, ready: () => ({ ready, reason: ready ? "ok" : "standby" }) };
+  const server = await serve({ host: "127.0.0.1", port: 0 }, health, new Registry());
+  t.after(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  const answerOf = async (path: string) => {
+    const response = await fetch(`http://127.0.0.1:${port}${path}`);
+    return [response.status, (await response.text()).trim()];
+  };
+  assert.deepEqual(await answerOf("/healthz"), [200, "ok"]);
+  assert.deepEqual(await answerOf("/readyz"), [503, "standby"]);
+  [sick, ready] = ["no run for 600 s", true];
+  assert.deepEqual(await answerOf("/healthz?verbose"), [500, "no run for 600 s"]);
+  assert.deepEqual(await answerOf("/readyz"), [200, "ok"]);
+  assert.deepEqual(await answerOf("/metrics"), [200, ""]);
+  assert.deepEqual(await answerOf("/"), [404, "paths: /healthz, /readyz and /metrics"]);
+});

@@ -61,7 +61,7 @@ function inMemory() {
     create: async () => {},
     remove: async (path: string) => void objects.delete(path),
   } as unknown as Cluster;
-  return { objects, cluster, put };
+  return { objects, cluster, put, writes: () => version };
 }
 
 const additionalPath = `${collections.secrets}/additional-pull-secret`;
@@ -76,7 +76,7 @@ const showing = <T>(items: ReadonlyMap<string, T>) => ({
 });
 
 function start(graceSeconds: number, onDelete: WithdrawalPolicy["onDelete"] = "Withdraw") {
-  const { objects, cluster, put } = inMemory();
+  const { objects, cluster, put, writes } = inMemory();
   const nodes = new Map<string, NodeMetadata>();
   const nodeObjects = new Map<string, NodeObject>();
   let seconds = 0;
@@ -179,6 +179,7 @@ function start(graceSeconds: number, onDelete: WithdrawalPolicy["onDelete"] = "W
       ),
     look: () => reconcile(reconciler),
     /** Paths of our existing objects. */
+    writes,
     remaining: () => Object.values(owned).filter((path) => objects.has(path)),
     /** Runs until nothing is left to do now. Returns the seconds until the next run. */
     async converge() {
@@ -204,6 +205,12 @@ async function deployed(graceSeconds: number, onDelete?: WithdrawalPolicy["onDel
   assert.equal(on.published()?.document, text("add:1"));
   return on;
 }
+
+test("writes nothing while no source exists and nothing is left", async () => {
+  const on = start(30);
+  for (let runs = 0; runs < 3; runs += 1) await on.look();
+  assert.deepEqual([on.writes(), on.remaining()], [0, []]);
+});
 
 test("changes nothing when a Secret is deleted and created again within the grace period", async () => {
   const on = await deployed(30);

@@ -83,7 +83,11 @@ const wrongFields: readonly (readonly [spec: unknown, problem: RegExp])[] = [
 ];
 for (const [spec, expected] of wrongFields)
   test(`reports a field that cannot be followed, and keeps the defaults: ${JSON.stringify(spec)}`, () => {
-    const { policy, problems } = inForce(installed, object(spec as GlobalPullSecretSpec), undefined);
+    const { policy, problems } = inForce(
+      installed,
+      object(spec as GlobalPullSecretSpec),
+      undefined,
+    );
     assert.match(problems.join("|"), expected);
     assert.deepEqual(policy, inForce(installed, undefined, undefined).policy);
   });

@@ -64,6 +64,7 @@ const workingForOlder = (name: string): NodeFacts =>
   nodeOf(name, { object: objectOf(orderAt(at, older)) });
 const free = (...names: string[]): NodeFacts[] => names.map((name) => nodeOf(name));
 const controlPlane = { isControlPlane: true };
+const reread = { ...pod, mode: "Reread" } as const;
 
 const rows: readonly [
   condition: string,
@@ -106,6 +107,19 @@ const rows: readonly [
     "one control-plane node at a time",
     [...provedNodes(1), nodeOf("a", controlPlane), nodeOf("b", controlPlane), ...free("c")],
     ["c", "a"],
+  ],
+  [
+    "all control-plane nodes in a mode that restarts nothing",
+    [
+      ...provedNodes(1),
+      ...["a", "b"].map((name) => nodeOf(name, { ...controlPlane, pod: reread })),
+    ],
+    ["a", "b"],
+    {
+      secret: { ...secret, mode: "Reread" },
+      template: { isCurrent: true, mode: "Reread", maxUnavailable: 1 },
+      target: { ...snapshotOf().target, mode: "Reread" },
+    },
   ],
   [
     "no control-plane node while another works",

@@ -28,6 +28,14 @@ const crowd = progressWith({
   },
 });
 
+test("counts no nodes before they have been read, and while nothing is decided about them", () => {
+  const { view, ...progress } = crowd;
+  for (const unread of [progress, { ...crowd, view: { ...view, phase: "idle" } }]) {
+    const stage = { kind: "rollout", progress: unread } as unknown as StatusFacts["stage"];
+    assert.equal(statusOf(factsWith({ stage }), undefined, now).nodes, undefined);
+  }
+});
+
 test("names ten of 5,000 nodes and ten failures, lists 200 of 1,000 registries, and counts the others", () => {
   const registries = Array.from({ length: 1000 }, (_, at) => ({ registry: `r${at}`, source: "s" }));
   const stage = { kind: "rollout", progress: crowd } as const;

@@ -3,9 +3,25 @@ import { globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { Wrong } from "#contract/values.ts";
+import { tokenFrom } from "#kube/token.fixture.ts";
+import { agentName } from "#contract/names.ts";
+import { ownerLabels } from "#kube/client/ownership.ts";
+import { globalPullSecretPath, leaseIn, owned } from "#kube/client/paths.ts";
+import type { Replacing } from "#kube/client/cluster.ts";
 import { profileOf, profilePath } from "./clusters/profile.ts";
 import { commands } from "./commands.ts";
-import { call, FakeCluster, place } from "./fake.fixture.ts";
+import {
+  additionalPath,
+  call,
+  denial,
+  FakeCluster,
+  place,
+  pullSecret,
+  refusal,
+} from "./fake.fixture.ts";
+import { conditionsOf, inForce, object, source } from "./object.fixture.ts";
+import { definition, deployment, installation } from "./removal/objects.ts";
+import { node } from "./show/node.fixture.ts";
 import { groups } from "./terminal/command.ts";
 import type { Io, Reach } from "./terminal/io.ts";
 
@@ -123,6 +139,137 @@ for (const [name, { example, group }] of Object.entries(commands)) {
       });
   }
 }
+
+const withdrawn = object({
+  spec: { managementState: "Withdrawn" },
+  status: { conditions: conditionsOf("nobody", "Withdrawn", "nothing is left") },
+});
+const served = object({ status: { conditions: inForce, sources: [source("812", "812")] } });
+const byHelm = { annotations: { "meta.helm.sh/release-name": "gps" } };
+const manager = "kubectl-pull-secret";
+const followed = "globalpullsecrets?fieldSelector=metadata.name%3Dcluster";
+const revision = { metadata: { labels: ownerLabels }, data: { revision: btoa("1780000000") } };
+const accepted = pullSecret({ "b.io": "u:p" }).data?.[".dockerconfigjson"];
+
+/** A host that is also its joined cluster, with an installation whose agents serve everything. */
+function complete(changes: Readonly<Record<string, object>>): FakeCluster {
+  const fake = joined();
+  const manifests = { resources: [{ name: "namespaces", kind: "Namespace", namespaced: false }] };
+  const pod = { containers: [{ name: "a", image: "a.io/x" }], nodeName: "n0" };
+  for (const { path } of [...installation, definition])
+    fake.objects.set(path, { metadata: { uid: path } });
+  for (const [path, stored] of Object.entries({
+    [additionalPath]: pullSecret({ "a.io": "u:p" }),
+    [globalPullSecretPath]: served,
+    [leaseIn("kube-system")]: { spec: { holderIdentity: "a" } },
+    [owned.global]: revision,
+    [owned.state]: { ...revision, data: { "source.additional": accepted } },
+    "/api/v1": manifests,
+    "/api/v1/namespaces/global-pull-secret-clusters": {},
+    "/api/v1/namespaces/web": { metadata: { managedFields: [{ manager, operation: "Apply" }] } },
+    "/api/v1/namespaces/shop/pods/web-0": { metadata: { namespace: "shop" }, spec: pod },
+    "/api/v1/nodes/n0": node({}),
+    ...changes,
+  }))
+    fake.objects.set(path, stored);
+  return fake;
+}
+
+/**
+ * Command lines that succeed in a complete cluster. The last words of the paths that they can do
+ * without: if the caller lacks the right, and if the API server fails.
+ */
+const succeeding: readonly (readonly [
+  line: string,
+  withoutRight?: readonly string[],
+  afterFailure?: readonly string[],
+  changes?: Readonly<Record<string, object>>,
+])[] = [
+  [
+    "preflight",
+    [`${agentName}-dryrun`, agentName],
+    // A dry run shows what it could not find out.
+    ["global-pull-secret", agentName, `${agentName}-dryrun`],
+  ],
+  ["status"],
+  ["nodes", ["cluster", "pods"]],
+  ["wait --timeout 0", ["additional-pull-secret", "cluster"]],
+  ["history", ["cluster"]],
+  ["check", ["cluster"]],
+  ["explain a.io/x"],
+  ["explain pod/web-0", ["cluster", "default", "events"]],
+  ["apply -f a.json --yes --wait=false", ["cluster"]],
+  ["undo --yes --wait=false", ["cluster"]],
+  ["add b.io -u x --password-stdin", ["cluster"]],
+  ["remove a.io --yes", ["cluster"]],
+  ["pause"],
+  ["resume"],
+  ["withdraw --yes"],
+  ["withdraw --yes --helm-release=gps", [], [], { [deployment.path]: { metadata: byHelm } }],
+  ["retry"],
+  // It asks again for the object, until the time is over.
+  ["uninstall --yes", ["cluster"], [followed], { [globalPullSecretPath]: withdrawn }],
+  ["fleet status"],
+  ["fleet list"],
+  ["fleet join east --context east"],
+  ["fleet remove east --yes", ["fleetsecrets"]],
+  ["fleet apply -f web.json"],
+  ["fleet delete -f web.json --yes"],
+  ["fleet release fleetsecrets --yes"],
+  ["fleet release syncsecrets --yes"],
+];
+
+for (const [line, withoutRight = [], afterFailure = [], changes = {}] of succeeding)
+  test(`law: \`${line}\` fails when any of its requests fails, except the requests that it can do without`, async () => {
+    const token = tokenFrom(Date.parse("2026-12-02"), Date.parse("2027-01-01"));
+    const refuses = () => Promise.reject(denial);
+    const guarded = {
+      get: async () => {},
+      create: refuses,
+      apply: refuses,
+    } as unknown as Replacing;
+    /** Runs the command, and lets one of its requests fail. */
+    const run = async (failing: number, error?: Error) => {
+      const fake = complete(changes);
+      const paths: string[] = [];
+      const request = (path: string) => {
+        paths.push(path);
+        if (paths.length - 1 === failing) throw error;
+      };
+      const [get, pages] = [fake.get.bind(fake), fake.pages.bind(fake)];
+      fake.get = async <T>(path: string) => (request(path), await get<T>(path));
+      fake.pages = async (path, ...more) => (request(path), await pages(path, ...more));
+      fake.before = ({ path }) => request(path);
+      if (line.startsWith("fleet join")) fake.create = async <T>() => ({ status: { token } }) as T;
+      const document = Buffer.from(
+        line.startsWith("add") ? "s" : '{"auths":{"c.io":{"auth":"dTpw"}}}',
+      );
+      const io: Partial<Io> = {
+        read: () => Promise.resolve(document),
+        documents: () => Promise.resolve([manifest]),
+        contexts: () => Promise.resolve(["east"]),
+        reach: (how) => Promise.resolve(how.token === undefined ? fake : guarded),
+      };
+      return { ...(await call(words(line), { cluster: fake, io })), paths };
+    };
+    const { code, err, paths } = await run(-1);
+    assert.equal(code, 0, err);
+    for (const [error, spared] of [
+      [refusal(403, "GET", "/x"), withoutRight],
+      [refusal(500, "GET", "/x"), afterFailure],
+      [new Error("a fault of the plugin"), afterFailure.filter((name) => name === followed)],
+    ] as const) {
+      const names = new Set<string>();
+      for (const [at, path] of paths.entries()) {
+        const ended = await run(at, error).catch((thrown: unknown) => {
+          assert.equal(thrown, error);
+          return { code: 1 };
+        });
+        if (ended.code !== 1) names.add(path.split("/").at(-1) ?? "");
+      }
+      assert.deepEqual(names, new Set(spared), error.message);
+    }
+  });
 
 const family = "join clusters, share Secrets with them and with tenants; fleet --help lists how";
 

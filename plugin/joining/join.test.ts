@@ -219,6 +219,16 @@ const failures: readonly (readonly [
     "^east: its API server has no Validating.* 1\\.30 or newer; nothing of the join is left$",
   ],
   [
+    "the cluster does not show its identity",
+    ({ there }) => void there.objects.set(own, { metadata: {} }),
+    "^namespace/kube-system: has no uid$",
+  ],
+  [
+    "the host does not show its identity",
+    ({ host }) => void host.objects.delete(own),
+    "^namespace/kube-system: has no uid$",
+  ],
+  [
     "the host is not prepared",
     ({ host }) => void host.objects.delete("/api/v1/namespaces/global-pull-secret-clusters"),
     "^namespace/global-pull-secret-clusters: not found in the host; apply manifests/fleet$",

@@ -27,9 +27,11 @@ test("joins a cluster, records the flags, and prints when the token ends", async
     used.push({ kubeconfig, context });
     return guarded;
   };
-  const flags = ["--server", "https://10.0.0.1", "--tls-server-name", "kubernetes"];
+  const named = ["--server", "https://10.0.0.1", "--tls-server-name", "kubernetes"];
+  const flags = [...named, "--system-roots"];
+  const place = async () => ({ server: "https://a.example" });
   const argv = ["fleet join", "east", "--kubeconfig", "work", "--context", "fake", ...flags];
-  const { code, out, err } = await call(argv, { cluster, io: { reach } });
+  const { code, out, err } = await call(argv, { cluster, io: { reach, place } });
   assert.deepEqual([code, err], [0, ""]);
   assert.deepEqual(used, [{ kubeconfig: "work", context: "fake" }]);
   assert.equal(
@@ -37,12 +39,13 @@ test("joins a cluster, records the flags, and prints when the token ends", async
     "east: joined; its token is good until 2027-01-01T00:00:00.000Z\n" +
       "next: kubectl pull-secret fleet list\n",
   );
-  const [, server, , name] = flags;
+  const [, server, , name] = named;
   assert.partialDeepStrictEqual(cluster.writes.at(-1)?.body, {
     metadata: {
       annotations: {
         "globalpullsecret.io/server": server,
         "globalpullsecret.io/tls-server-name": name,
+        "globalpullsecret.io/system-roots": "true",
       },
     },
   });

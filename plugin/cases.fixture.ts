@@ -171,12 +171,16 @@ const mixed = file(
   "mixed.json",
   '{"auths":{"a.io":{"username":"u","password":""},"b.io":{"auth":"%%%"}}}',
 );
-/** Manifests of kubectl and Helm. */
+/** Manifests of kubectl and Helm, which leaves documents empty. */
 const manifest = file(
   "manifest.yaml",
-  `apiVersion: v1
+  `---
+# Source: chart/templates/none.yaml
+---
+apiVersion: v1
 kind: List
 items:
+- null
 - kind: ConfigMap
 - kind: Secret
   type: kubernetes.io/dockerconfigjson

@@ -73,6 +73,32 @@ test("reports the name and the version of a Secret that is as wanted", () => {
   assert.deepEqual([reason, secretName, resourceVersion], ["Synced", "77", "5"]);
 });
 
+const statusOf = (reason: string, observedGeneration = 2) => ({
+  observedGeneration,
+  conditions: [{ type: "Ready", reason, message: "m" }],
+});
+const named = { secretName: "77", resourceVersion: "5" };
+const message = "the management cluster has the copy, but no Secret yet";
+const ofManagement = ["Invalid", "Foreign", "Refused", "Unreachable", "Denied"];
+const copies: readonly (readonly [what: string, status: object | undefined, reported: object])[] = [
+  ["has no status", undefined, { reason: "Waiting", message }],
+  ["has no conditions", { observedGeneration: 2 }, { reason: "Waiting", message }],
+  ["has an old status", statusOf("Synced", 1), { reason: "Waiting", message }],
+  ["is in sync", { ...statusOf("Synced"), ...named }, { reason: "Synced", message: "m", ...named }],
+  ...ofManagement.map(
+    (reason) => [`is ${reason}`, statusOf(reason), { reason, message: "m" }] as const,
+  ),
+  // Only the tenant's side sets these reasons.
+  ...["Leaving", "Copied", "constructor"].map(
+    (reason) => [`has ${reason}`, statusOf(reason), { reason: "Waiting", message: "m" }] as const,
+  ),
+];
+for (const [what, status, reported] of copies)
+  test(`reports to the tenant what the management side states if the copy ${what}`, () => {
+    const copy = { metadata: { generation: 2 }, status } as unknown as LiveCopy;
+    assert.deepEqual(tenant.describe(copy), reported);
+  });
+
 const failures = [
   [0, "", "Unreachable"],
   [403, "Forbidden", "Refused"],

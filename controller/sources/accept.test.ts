@@ -8,6 +8,7 @@ import {
   bad,
   original,
   originalName,
+  remembered,
   policy,
   secret,
   sources,
@@ -84,6 +85,14 @@ test("keeps the last accepted entries of an invalid additional Secret while the 
   );
   assert.equal(problems.additional.length, 1);
   assert.deepEqual(problems.original, []);
+});
+
+test("reports the warnings of the additional Secret only while it is valid", () => {
+  const first = sources({ additional, original, originalName });
+  const codesOf = (finds: typeof first) => accept(finds, policy).warnings.map(({ code }) => code);
+  assert.deepEqual(codesOf(first), ["GPS164"]);
+  const before = remembered(accept(first, policy));
+  assert.deepEqual(codesOf(sources({ additional: bad, original, originalName, ...before })), []);
 });
 
 test("keeps the published content when both sources are invalid, and reports both", () => {

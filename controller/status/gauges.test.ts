@@ -45,6 +45,26 @@ const cases: readonly (readonly [what: string, stage: Stage, series: Record<stri
     { revision: 7, rolled_out: 1, ...nodeStates({ Updated: 3 }) },
   ],
   [
+    "newer content that waits",
+    rollout(progressWith({ view: { pending: "interval" } })),
+    { revision: 7, rolled_out: 1, ...nodeStates({ Updated: 3 }) },
+  ],
+  [
+    "a rollout that halted late",
+    rollout(progressWith({ view: { halt: { by: "failed", count: 1 } } })),
+    { revision: 7, rolled_out: 0, ...nodeStates({ Updated: 3 }) },
+  ],
+  [
+    "a cluster without nodes",
+    rollout(progressWith({ view: { desired: 0, current: 0, isReady: false } })),
+    { revision: 7, rolled_out: 1, ...nodeStates({}) },
+  ],
+  [
+    "nothing being published yet",
+    rollout(progressWith({ revision: 0 })),
+    { revision: 0, rolled_out: 0, ...nodeStates({ Updated: 3 }) },
+  ],
+  [
     "nodes that remove the entries",
     removal("release", progressWith({ intent: "release" })),
     { revision: 7, ...nodeStates({ Updated: 3 }) },

@@ -4,6 +4,7 @@ import type { WaitReason } from "#controller/rollout/facts.ts";
 import { conditionOf } from "#kube/conditions.ts";
 import { nodeWithPod, progressWith, rollingOut, waitingFor } from "../rollout/progress.fixture.ts";
 import { factsWith, now, rollout, trouble } from "./facts.fixture.ts";
+import { failuresOf } from "./nodes.ts";
 import { statusOf } from "./status.ts";
 import type { StatusFacts } from "./summary.ts";
 
@@ -86,6 +87,22 @@ test("names each node that needs help, with the code and the time of its agent o
   const podless = `b GPS337 ${at}: GPS337 the node has no agent pod`;
   assert.deepEqual(failuresWith(trouble("podsRefused")), [...all, podless]);
 });
+
+for (const [what, before, reported, since] of [
+  ["a node that is new", [], undefined, "2026-01-01T00:00:00Z"],
+  ["the same failure", [["n", "GPS334"]], undefined, "2025-12-24T00:00:00Z"],
+  ["another failure of the node", [["n", "GPS335"]], undefined, "2026-01-01T00:00:00Z"],
+  ["the failure of another node", [["m", "GPS334"]], undefined, "2026-01-01T00:00:00Z"],
+  ["the agent's own time", [["n", "GPS334"]], 900, "1970-01-01T00:15:00Z"],
+] as const)
+  test(`reports since when a node needs help: ${what}`, () => {
+    const [failure] = failuresOf(
+      [{ node: "n", code: "GPS334", message: "m", since: reported }],
+      before.map(([node, code]) => ({ node, code, message: "", since: "2025-12-24T00:00:00Z" })),
+      now,
+    );
+    assert.deepEqual(failure, { node: "n", code: "GPS334", message: "m", since });
+  });
 
 test("names nodes that a withdrawal left behind, until they are gone", () => {
   const facts = (...leftBehind: readonly string[]) =>

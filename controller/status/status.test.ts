@@ -435,6 +435,12 @@ test("reports a source's new version at once if the content is the same, and els
       additional: "10",
     },
   );
+  const other = { revision: 3, same: true, out: true, versions: { original: "3" } };
+  assert.deepEqual(
+    servedAfter(annotated, other).served,
+    { additional: "10", original: "3" },
+    "the last accepted version of a source that is now refused",
+  );
   const gone = servedAfter(annotated, {
     revision: 3,
     same: true,

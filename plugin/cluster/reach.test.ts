@@ -65,6 +65,13 @@ test("reads the namespace and the address of each context", (t) => {
     { server, "certificate-authority": authority },
     { server },
     { server, "certificate-authority": `${authority}x` },
+    // As for kubectl, the data count.
+    {
+      server,
+      "certificate-authority-data": data,
+      "certificate-authority": authority,
+      "tls-server-name": "kubernetes",
+    },
   ].map((cluster, at) => ({ name: `c${at}`, cluster }));
   const contexts = clusters.map(({ name }, at) => {
     return { name, context: { cluster: name, user: "u", ...(at === 0 && { namespace: "team" }) } };
@@ -73,16 +80,16 @@ test("reads the namespace and the address of each context", (t) => {
   const config = { "current-context": "c1", clusters, contexts, users };
   writeFileSync(kubeconfig, JSON.stringify(config));
   const how = (context?: string) => ({ kubeconfig, context });
-  assert.deepEqual(contextsOf(kubeconfig), ["c0", "c1", "c2", "c3"]);
+  assert.deepEqual(contextsOf(kubeconfig), ["c0", "c1", "c2", "c3", "c4"]);
   assert.deepEqual([namespaceOf(how("c0")), namespaceOf(how())], ["team", "default"]);
-  assert.deepEqual(place(how("c0")), clusters[0]?.cluster);
+  for (const both of ["c0", "c4"]) assert.deepEqual(place(how(both)), clusters[0]?.cluster);
   const read = { server, "certificate-authority-data": btoa("authority") };
   assert.deepEqual([place(how()), place(how("c2"))], [read, { server }]);
   assert.throws(() => place(how("c3")), {
     name: "Misuse",
     message: /cax: cannot be used \(ENOENT/,
   });
-  assert.throws(() => place(how("c4")), {
+  assert.throws(() => place(how("c5")), {
     name: "Misuse",
     message: /config: cannot be used \(the /,
   });

@@ -47,19 +47,26 @@ test("`retry` writes a new time into the annotation, and does not change the spe
   assert.ok(Math.abs(Date.parse(asked) - Date.now()) < 60_000, asked);
 });
 
-test("refuses to change a field that a GitOps tool declares", async () => {
-  const fieldsV1 = { "f:spec": { "f:managementState": {} } };
-  const managedFields = [{ manager: "argocd-controller", operation: "Apply", fieldsV1 }];
-  const cluster = clusterWith(object({ metadata: { managedFields } }));
-  const { code, err } = await call(["pause"], { cluster });
-  assert.equal(code, 1);
-  assert.match(
-    err,
-    /spec\.managementState: declared by "argocd-controller", which would revert the change/,
-  );
-  assert.deepEqual(cluster.writes, []);
-  assert.equal((await call(["retry"], { cluster })).code, 0);
-});
+const ofState = { "f:spec": { "f:managementState": {} } };
+const ofRetry = { "f:metadata": { "f:annotations": { "f:globalpullsecret.io/retry": {} } } };
+for (const [argv, fieldsV1, field, other] of [
+  ["pause", ofState, "spec.managementState", ofRetry],
+  ["withdraw --yes", ofState, "spec.managementState", ofRetry],
+  ["retry", ofRetry, "metadata.annotations.globalpullsecret.io/retry", ofState],
+] as const)
+  test(`\`${argv}\` refuses to change ${field} if a GitOps tool declares it, and no other field`, async () => {
+    const declared = (fields: object) => {
+      const manager = { manager: "argocd-controller", operation: "Apply", fieldsV1: fields };
+      return clusterWith(object({ metadata: { managedFields: [manager] } }));
+    };
+    const cluster = declared(fieldsV1);
+    const { code, err } = await call(argv.split(" "), { cluster });
+    assert.equal(code, 1);
+    const why = `${field}: declared by "argocd-controller", which would revert the change`;
+    assert.ok(err.includes(why), err);
+    assert.deepEqual(cluster.writes, []);
+    assert.equal((await call(argv.split(" "), { cluster: declared(other) })).code, 0);
+  });
 
 test("accepts a state that a GitOps tool already declares", async () => {
   const fieldsV1 = { "f:spec": { "f:managementState": {} } };

@@ -125,6 +125,18 @@ for (const [what, data, expected] of edits)
     else assert.partialDeepStrictEqual(read, expected);
   });
 
+const time = "globalpullsecret.io/published";
+for (const [what, metadata] of [
+  ["no annotations", {}],
+  ["no time of publication", { annotations: {} }],
+  ["a time of publication that is not a time", { annotations: { [time]: "soon" } }],
+] as const)
+  test(`reads ${what} as published long ago`, () => {
+    const secret = globalSecret(declared());
+    const read = readPublished({ ...secret, metadata });
+    assert.deepEqual(read, { ...readPublished(secret), publishedAt: 0 });
+  });
+
 test("law: never throws, whatever the Secret contains", () => {
   const key = fc.constantFrom(...allKeys);
   const value = fc.oneof(fc.string(), fc.base64String(), fc.string().map(encoded));

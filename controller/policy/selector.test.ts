@@ -5,6 +5,8 @@ import { selector } from "./labels.ts";
 
 const table: readonly (readonly [given: string, text: string])[] = [
   ["", ""],
+  [" ", ""],
+  [" a , b ", "a,b"],
   ["a=b", "a in (b)"],
   ["a==b", "a in (b)"],
   ["a = b", "a in (b)"],

@@ -58,6 +58,7 @@ test("serves new nodes nothing until the existing nodes have proved the content,
   const progress = await world.until(firstContent, ({ ended }) => ended);
   allReport(world, "Proved");
   assert.deepEqual([progress.served, progress.view?.phase], [progress.revision, "done"]);
+  assert.equal(progress.available, 3);
   assert.equal(world.state.served, true);
   await world.step(firstContent);
   const { length } = world.writes;

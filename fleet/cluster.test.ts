@@ -7,6 +7,7 @@ import type { KubernetesObject, ResponseContext } from "@kubernetes/client-node"
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { direct } from "./transport/direct.ts";
+import type { Transport } from "./transport/transport.ts";
 import { resourceSet } from "./transport/resource-set.ts";
 import { FleetCluster } from "./cluster.ts";
 import { contentOf, marked } from "./rules/content.ts";
@@ -145,6 +146,25 @@ test("asks for the owner of the Secret that it places, not of the object that pr
   const transport = { ...direct(target), witness };
   using guest = await guestWith(rolloutState, [ours, proof], undefined, { transport });
   assert.equal(guest.is(), "other");
+});
+
+test("lets the transport judge the object that proves the Secret", async () => {
+  const proof = { metadata: { name: "cluster", resourceVersion: "1" } };
+  const witness = { collection: "/apis/test/proofs", name: "cluster", keep: () => proof };
+  const seen: unknown[] = [];
+  const transport: Transport = {
+    ...direct(target),
+    witness,
+    proof(_, witnessed) {
+      seen.push(witnessed);
+      return { is: "held", why: "no proof yet" };
+    },
+  };
+  const placed = { ...ours, metadata: { ...ours.metadata, ...marked(owner) } };
+  using guest = await guestWith(rolloutState, [placed, proof], undefined, { transport });
+  const there = guest.fleetCluster.compare(content, owner);
+  assert.deepEqual(there, { is: "has", proof: "held", why: "no proof yet" });
+  assert.partialDeepStrictEqual(seen.at(-1), { is: "shown", object: proof });
 });
 
 const theirs: readonly (readonly [what: string, object: KubernetesObject])[] = [

@@ -10,6 +10,7 @@ import { until } from "#test/cluster/await.ts";
 import { planted, type Manner } from "#test/harness/api/manners.ts";
 import { FakeApi } from "#test/harness/api/api.ts";
 import { directly } from "#test/harness/api/direct.ts";
+import { refuse } from "#test/harness/api/protocol.ts";
 import { FakeServer } from "#test/harness/api/server.ts";
 import { Connection } from "./connection.ts";
 import { JoinedCluster } from "./joined.ts";
@@ -31,6 +32,20 @@ test("reports only the HTTP status and the reason of a cluster's answer", async 
   assert.match("why" in observation ? observation.why : "", /GET \/version: 500 InternalError$/);
   assert.ok(!JSON.stringify(observation).includes(planted));
 });
+
+for (const [status, observed] of [
+  [500, { kind: "answers", ready: false, guarded: undefined }],
+  [502, { kind: "answers", ready: false, guarded: undefined }],
+  [401, { kind: "refused" }],
+  [403, { kind: "away", why: "GET /readyz: 403 Refused" }],
+] as const)
+  test(`reports a cluster whose /readyz answers ${status} as ${JSON.stringify(observed)}`, async () => {
+    await using fakes = await FakeServer.start();
+    const access = accessTo(fakes, "well");
+    fakes.api("east").refuses = ({ path }) =>
+      path === "/readyz" ? refuse(status, "Refused", planted) : undefined;
+    assert.partialDeepStrictEqual(await new JoinedCluster().observe(access), observed);
+  });
 
 test("requests no second token within ten minutes, because a cluster can issue tokens that are due at once", async (t) => {
   let now = 1000;

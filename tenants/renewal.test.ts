@@ -31,7 +31,7 @@ const kubeconfigWith = (token: string) =>
 const secret = "/api/v1/namespaces/kube-system/secrets/global-pull-secret-sync-management";
 
 /** Starts the renewal with a token that has a lifetime of 24 hours and is `hours` hours old. */
-async function renewalAt(t: TestContext, hours: number, refuses = false) {
+async function renewalAt(t: TestContext, hours: number, refuses?: () => object, stored?: object) {
   const now = Date.parse("2026-11-27T00:00:00Z");
   t.mock.timers.enable({ apis: ["Date"], now });
   const folder = temporary(t);
@@ -44,13 +44,13 @@ async function renewalAt(t: TestContext, hours: number, refuses = false) {
     apiVersion: "v1",
     kind: "Secret",
     metadata: { name: "global-pull-secret-sync-management", namespace: "kube-system" },
-    data: { kubeconfig: Buffer.from(config).toString("base64") },
+    data: stored ?? { kubeconfig: Buffer.from(config).toString("base64") },
   });
   const asked: { path: string; body: object }[] = [];
   const management = {
     async create(path: string, body: object) {
       asked.push({ path, body });
-      if (refuses) throw new ApiError({ status: 403, reason: "Forbidden", method: "POST", path });
+      if (refuses !== undefined) return refuses();
       const expires = now + 30 * 24 * hour;
       return {
         status: {
@@ -137,6 +137,23 @@ test("when another client keeps restoring the old token, stops renewing and name
   assert.match(reported.warning ?? "", /^GPS480: .* argocd-controller restores the old one/);
 });
 
+const refusal = (status: number, reason: string) => () => {
+  throw new ApiError({ status, reason, method: "POST", path: "/x" });
+};
+const isOther = "the file is not Secret global-pull-secret-sync-management";
+for (const [hours, why, refuses, stored] of [
+  [18, "403 Forbidden", refusal(403, "Forbidden")],
+  [18, "no answer Unreachable", refusal(0, "Unreachable")],
+  [18, "no token", () => ({ status: {} })],
+  [18, isOther, undefined, { kubeconfig: "e30=" }],
+  [18, "no Secret global-pull-secret-sync-management", undefined, {}],
+  [25, "expired"],
+] as const)
+  test(`reports why a token that is ${hours} h old was not renewed: ${why}`, async (t) => {
+    const { reported } = await renewalAt(t, hours, refuses, stored);
+    assert.ok(reported.warning?.includes(`(${why});`), reported.warning);
+  });
+
 const table: readonly (readonly [hours: number, asks: number, warns: boolean])[] = [
   [11, 0, false],
   [13, 1, false],
@@ -145,7 +162,7 @@ const table: readonly (readonly [hours: number, asks: number, warns: boolean])[]
 ];
 for (const [hours, asks, warns] of table)
   test(`if a 24 h token is ${hours} h old and its renewal is refused, sends ${asks} requests, and gives ${warns ? "a" : "no"} warning`, async (t) => {
-    const { asked, reported } = await renewalAt(t, hours, true);
+    const { asked, reported } = await renewalAt(t, hours, refusal(403, "Forbidden"));
     assert.equal(asked.length, asks);
     if (warns) assert.match(reported.warning ?? "", /^GPS477: .* ends at 2026-11-2\dT/);
     else assert.equal(reported.warning, undefined);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { V1RoleBinding } from "@kubernetes/client-node";
+import type { V1Role, V1RoleBinding } from "@kubernetes/client-node";
 import { managementAccount, tenantAccount } from "#contract/names.ts";
 import { loadDocuments } from "#kube/yaml.ts";
 import { call } from "#plugin/fake.fixture.ts";
@@ -39,6 +39,36 @@ test("binds each printed Role to an account of its side", async () => {
   assert.deepEqual(accounts, [
     `ServiceAccount/tenant-a/${tenantAccount}`,
     `ServiceAccount/kube-system/${managementAccount}`,
+  ]);
+});
+
+test("grants each account only what its program uses", async () => {
+  const objects = loadDocuments(await printed("tenant-a")) as (V1Role & { kind: string })[];
+  const granted = objects
+    .filter(({ kind }) => kind === "Role")
+    .map(({ metadata, rules = [] }) => [
+      metadata?.name,
+      rules.map(({ apiGroups = [], resources = [], resourceNames = [], verbs }) =>
+        [...apiGroups, ...resources, ...resourceNames, verbs.join(",")].join(" ").trim(),
+      ),
+    ]);
+  const all = "get,list,watch,create,patch,delete";
+  const group = "globalpullsecret.io";
+  assert.deepEqual(granted, [
+    [
+      tenantAccount,
+      [`${group} syncsecrets ${all}`, `serviceaccounts/token ${tenantAccount} create`],
+    ],
+    [
+      managementAccount,
+      [
+        `${group} syncsecrets get,list,watch`,
+        `${group} syncsecrets/status patch`,
+        `${group} syncsecrets/finalizers update`,
+        `secrets ${all}`,
+        "events create",
+      ],
+    ],
   ]);
 });
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { PublishedMode } from "#contract/names.ts";
+import type { Report } from "#contract/order.ts";
 import { decide } from "./decide.ts";
 import { adoptState } from "./evidence.ts";
 import type { Action, NodeFacts, SecretFacts, Snapshot, View, Wanted } from "./facts.ts";
@@ -229,14 +230,20 @@ function savedIn(actions: readonly Action[]) {
 }
 
 test("publishes the same content again if a node has proved a later revision, as after a restored etcd", () => {
-  const proved = (revision: number) =>
-    nodeOf("n", { object: objectOf(undefined, reportOf("Proved", at, { ...newest, revision })) });
-  const publishes = (revision: number, changes: Partial<Snapshot> = {}) =>
-    decide(snapshotOf({ ...changes, nodes: [proved(revision)] })).actions.some(
+  const reported = (result: Report["result"], revision: number) =>
+    nodeOf("n", { object: objectOf(undefined, reportOf(result, at, { ...newest, revision })) });
+  const publishes = (
+    revision: number,
+    changes: Partial<Snapshot> = {},
+    result: Report["result"] = "Proved",
+  ) =>
+    decide(snapshotOf({ ...changes, nodes: [reported(result, revision)] })).actions.some(
       ({ kind }) => kind === "publish",
     );
   assert.ok(publishes(newest.revision + 1));
   assert.ok(!publishes(newest.revision));
+  for (const result of ["Failed", "Refused"] as const)
+    assert.ok(!publishes(newest.revision + 1, {}, result), result);
   assert.ok(!publishes(newest.revision + 1, { isPaused: true }));
   assert.ok(!publishes(snapshotOf().now + 1), "a revision of the future is damaged data");
 });

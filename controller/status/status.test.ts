@@ -113,6 +113,26 @@ const table: readonly (readonly [string, Partial<StatusFacts>, string])[] = [
     "False RollingOutLater R -",
   ],
   [
+    "halted, and newer content waits for its place",
+    {
+      ...trouble("halted"),
+      stage: rollout(
+        rollingOut("halted", { halt: { by: "failed", count: 1 }, pending: "flapping" }),
+      ),
+    },
+    "False SourceFlapping R -",
+  ],
+  [
+    "halted, and newer content waits for the end of a pause or for the agents",
+    {
+      ...trouble("halted"),
+      stage: rollout(
+        rollingOut("halted", { halt: { by: "failed", count: 1 }, pending: "template" }),
+      ),
+    },
+    "False Halted - S",
+  ],
+  [
     "halted while enough nodes have it",
     {
       ...trouble("halted"),
@@ -415,6 +435,20 @@ test("reports how many nodes have the revision, and why the others wait", () => 
     messageOf({ desired: 4, current: 1, isReady: false, waiting, phase: "rollout" }),
     "1 of 4 nodes have revision 7, 2 Unfit, 1 Silent",
   );
+});
+
+test("joins the messages of two problems of one kind, and shows no other kind", () => {
+  const troubles = [
+    { kind: "refused", message: "GPS321 a" },
+    { kind: "rejected", message: "GPS301 c" },
+    { kind: "refused", message: "GPS321 b" },
+  ] as const;
+  const { conditions } = statusOf(factsWith({ troubles }), undefined, now);
+  for (const type of ["Ready", "Stalled"])
+    assert.match(
+      conditions?.find((condition) => condition.type === type)?.message ?? "",
+      /^GPS321 a \| GPS321 b \[/,
+    );
 });
 
 test("reports a source's new version at once if the content is the same, and else when the new content is served", () => {

@@ -13,7 +13,7 @@ import { objectPath } from "#controller/rollout/objects.ts";
 import { additionalInput } from "#controller/sources/input.ts";
 import { observe } from "#controller/sources/snapshot.ts";
 import { stateManager } from "#kube/client/ownership.ts";
-import { owned } from "#kube/client/paths.ts";
+import { owned, type OwnedName } from "#kube/client/paths.ts";
 import { deletesNext, leftBehindIn, remove } from "./remove.ts";
 import type { Removal } from "./withdrawal.ts";
 
@@ -22,10 +22,18 @@ const before = ["daemonSet", "roleBinding", "role", "serviceAccount"];
 /** The deletions when each of these nodes has confirmed. */
 const everything = (...nodes: readonly string[]) => [...before, ...nodes, "global", "state"];
 
-/** One run of the controller after additional-pull-secret was deleted. */
-async function run(world: World): Promise<Removal> {
+/**
+ * One run of the controller after additional-pull-secret was deleted. `foreign`: the name of an
+ * object that someone else created.
+ */
+async function run(world: World, foreign?: OwnedName): Promise<Removal> {
   await world.show();
-  const snapshot = await observe(world.cluster, undefined);
+  let snapshot = await observe(world.cluster, undefined);
+  const object = foreign && snapshot[foreign];
+  if (object?.metadata !== undefined) {
+    const { labels: _, managedFields: __, ...metadata } = object.metadata;
+    snapshot = { ...snapshot, [foreign as OwnedName]: { ...object, metadata } };
+  }
   const remembered = {
     published: readPublished(snapshot.global),
     state: readState(snapshot.state),
@@ -71,6 +79,16 @@ test("deletes the objects in their order when every node has confirmed", async (
   assert.deepEqual(deletedOf(world), everything("a", "b"));
   assert.equal(deletesNext(await observe(world.cluster, undefined)), false);
 });
+
+for (const name of ["role", "roleBinding", "serviceAccount"] as const)
+  test(`keeps a ${name} of someone else under our name, and deletes the other objects`, async () => {
+    const world = await deployed({ a: "proves" });
+    for (let round = 0; round < 10; round += 1) await run(world, name);
+    const others = everything("a").filter((deleted) => deleted !== name);
+    assert.deepEqual(deletedOf(world), others);
+    const left = await observe(world.cluster, undefined);
+    assert.equal(deletesNext({ ...left, [name]: { metadata: { name } } }), false);
+  });
 
 test("keeps the DaemonSet for a node without a pod, names the node, and publishes no credential", async () => {
   const world = await deployed({ a: "proves", b: "proves" });

@@ -10,6 +10,7 @@ import {
   refusedPull,
   type Facts,
 } from "./pod.fixture.ts";
+import { kindOf, type ErrorKind } from "./trouble.ts";
 
 const password = "pl4nted-s3cret";
 const usual = `pod/web-0 in shop (node n7, ServiceAccount default)
@@ -230,4 +231,63 @@ for (const [message, fix] of Object.entries(advice))
     const pod = { waiting: { reason: "ErrImagePull", message } };
     const out = await printed(clusterOf({ pod }), ["pod/web-0"]);
     assert.ok(out.includes(`  ErrImagePull: ${message}\n  fix: ${fix}\nNotes\n`), out);
+  });
+
+/** The words by which registries, runtimes and the kubelet report each kind of error. */
+const spellings: Readonly<Record<ErrorKind, readonly string[]>> = {
+  never: ["ErrImageNeverPull: no image", "ErrImagePull: policy Never Pull"],
+  name: [
+    "InvalidImageName: x",
+    "ErrImagePull: Invalid reference format",
+    `ErrImagePull: couldn't parse image name "A/b": forbidden`,
+  ],
+  rate: [
+    "ErrImagePull: toomanyrequests: denied: too many requests",
+    "ErrImagePull: API rate limit exceeded",
+    "ErrImagePull: unexpected status code 429",
+  ],
+  refused: [
+    "ErrImagePull: UNAUTHORIZED: x",
+    "ErrImagePull: unauthorised",
+    "ErrImagePull: authentication required",
+    "ErrImagePull: pull access denied, repository does not exist",
+    "ErrImagePull: denied: no",
+    "ErrImagePull: 403 Forbidden",
+    "ErrImagePull: no basic auth credentials",
+    "ErrImagePull: insufficient_scope",
+    "ErrImagePull: authorization failed: no such host",
+    "ErrImagePull: unexpected status 401",
+    "ErrImagePull: unexpected status 403",
+  ],
+  trust: [
+    "ErrImagePull: x509: unknown authority",
+    "ErrImagePull: tls: bad certificate",
+    "ErrImagePull: http: server gave HTTP response to HTTPS client",
+  ],
+  absent: [
+    "ErrImagePull: a: not found",
+    "ErrImagePull: manifest unknown",
+    "ErrImagePull: name unknown",
+    "ErrImagePull: repository does not exist",
+    "ErrImagePull: unexpected status 404",
+  ],
+  network: [
+    "ErrImagePull: lookup a: no such host",
+    "ErrImagePull: i/o timeout",
+    "ErrImagePull: Time-out",
+    "ErrImagePull: dial tcp 10.0.0.1:443",
+    "ErrImagePull: connection refused",
+    "ErrImagePull: no route to host",
+    "ErrImagePull: connection reset by peer",
+    "ErrImagePull: unexpected EOF",
+    "RegistryUnavailable: x",
+  ],
+  other: ["ErrImagePull: digest 4290404 is odd", "ErrImagePull: no space left on device"],
+};
+for (const [kind, errors] of Object.entries(spellings))
+  test(`recognises each spelling of an error of the kind ${kind}`, () => {
+    for (const error of errors) {
+      const [reason = "", ...message] = error.split(": ");
+      assert.equal(kindOf({ reason, message: message.join(": ") }), kind, error);
+    }
   });

@@ -21,7 +21,12 @@ const kinds = (all: readonly Document[]) => all.map(({ kind }) => kind);
 
 test("allows writing one Secret by its name in its namespace, and nothing else", async () => {
   const all = await printed("--target", "team/123");
-  assert.deepEqual(kinds(all), [...guards, "ServiceAccount", "Role", "RoleBinding"]);
+  for (const target of ["team/123", "team/fleet-pull-secret", "kube-system/pull-secret"])
+    assert.deepEqual(
+      kinds(await printed("--target", target)),
+      [...guards, "ServiceAccount", "Role", "RoleBinding"],
+      target,
+    );
   for (const { metadata } of all.slice(2))
     assert.partialDeepStrictEqual(metadata, { namespace: "team" });
   const verbs = ["get", "list", "watch", "create", "patch", "delete"];

@@ -56,7 +56,11 @@ test("refuses while the program runs, because it would add the finalizer again",
   assert.deepEqual(cluster.writes, []);
 });
 
-test("refuses another kind", async () => {
-  const { code } = await call(["fleet release", "secrets", "--yes"], { cluster: clusterWith() });
-  assert.equal(code, 2);
-});
+for (const kind of ["secrets", "syncsecret", "toString", "constructor"])
+  test(`refuses the kind ${kind}`, async () => {
+    const cluster = clusterWith();
+    const { code, err } = await call(["fleet release", kind, "--yes"], { cluster });
+    assert.equal(code, 2);
+    assert.match(err, /^KIND ".*": is not fleetsecrets or syncsecrets/);
+    assert.deepEqual(cluster.writes, []);
+  });

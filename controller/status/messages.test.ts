@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { finding } from "#controller/sources/problems.ts";
+import type { SourceVerdict } from "#controller/sources/verdict.ts";
 import * as messages from "./messages.ts";
 
 const problem = finding("wrongType", "additional-pull-secret", "type", "Opaque");
@@ -21,6 +22,29 @@ test("lists five problems in one Event and counts the others", () => {
   );
   assert.equal(message.split(" | ").length, 6);
   assert.match(message, /and 3 more \(the last accepted entries stay in force\)$/);
+});
+
+test("reports a refused source again when its name, its reason or its Secret has changed", () => {
+  const source: SourceVerdict = {
+    name: "a",
+    secret: "kube-system/a",
+    resourceVersion: "1",
+    accepted: "False",
+    reason: "Rejected",
+    message: "m",
+    problems: [],
+  };
+  const subjectOf = (changed: Partial<SourceVerdict>) =>
+    messages.sourceRejected({ ...source, ...changed }).subject;
+  const subjects = [
+    subjectOf({}),
+    subjectOf({ name: "b" }),
+    subjectOf({ reason: "Missing" }),
+    subjectOf({ resourceVersion: "2" }),
+    subjectOf({ resourceVersion: undefined }),
+  ];
+  assert.equal(new Set(subjects).size, subjects.length);
+  assert.equal(subjectOf({ message: "another" }), subjects[0]);
 });
 
 test("reports a halt: what, where, and what to do", () => {

@@ -17,6 +17,7 @@ import { refuse } from "#test/harness/api/protocol.ts";
 import { Engine } from "./engine.ts";
 import { createExcess } from "./metrics.ts";
 import { syncSecretsIn } from "./objects.ts";
+import { Reconciler } from "./reconcile.ts";
 import { managementSide, tenantSide } from "./side.ts";
 import { serveTenants } from "./tenants.ts";
 
@@ -48,6 +49,14 @@ function managementOf() {
  */
 const annotationsOf = (count: number): object =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [`a${at}`, ""]));
+
+test("remembers nothing of an object that is gone, and everything of the others", () => {
+  const reconciler = new Reconciler(managementSide(managementOf().cluster, "tenant-a"), quiet);
+  for (const uid of ["gone", "stays"]) reconciler.recordOf({ uid }).seen = "1";
+  reconciler.keep(new Set(["stays"]));
+  assert.equal(reconciler.recordOf({ uid: "gone" }).seen, "");
+  assert.equal(reconciler.recordOf({ uid: "stays" }).seen, "1");
+});
 
 test("L2: keeps no annotation of a tenant, leaves out an object whose metadata is too large, and reports it once", async () => {
   const { cluster, copyIn, secretOf } = managementOf();

@@ -28,7 +28,13 @@ for (const [version, labels, unit] of [
   ["v1.34.0", {}, "kubelet.service"],
   ["v1.34.1+k3s1", server, "k3s.service"],
   ["v1.34.1+k3s1", {}, "k3s-agent.service"],
+  ["v1.34.1+rke2r1", server, "rke2-server.service"],
+  ["v1.34.1+rke2r1", {}, "rke2-agent.service"],
+  ["v1.33.1+k0s", server, "k0scontroller.service"],
   ["v1.33.1+k0s", {}, "k0sworker.service"],
+  ["v1.34.0", { "microk8s.io/cluster": "true" }, "snap.microk8s.daemon-kubelite.service"],
+  ["v1.34.0", { "k8sd.io/role": "worker" }, "snap.k8s.kubelet.service"],
+  ["v1.34.0", { "juju-application": "kubernetes-worker" }, "snap.kubelet.daemon.service"],
 ] as const)
   test(`predicts ${unit} for a kubelet ${version} with the labels ${JSON.stringify(labels)}`, () => {
     assert.equal(kindOf(node({ version, labels })).unit, unit);

@@ -71,6 +71,16 @@ test("M8: --secret renames the manifest's Secret, and its values are bound to th
   assert.equal(open(encryptedData["PASSWORD"] ?? "", privateKey, "shop/login"), "planted");
 });
 
+test("M8: seals the bytes of base64 that has line breaks, of Unix or of Windows", async () => {
+  const value = Buffer.from("robot").toString("base64");
+  for (const separator of ["\n", "\r\n"]) {
+    const text = JSON.stringify(`${value.slice(0, 4)}${separator}${value.slice(4)}${separator}`);
+    const manifest = secretYaml.replace(value, text);
+    const { data } = await sealableFrom(Buffer.from(manifest), undefined, io);
+    assert.equal(Buffer.from(data["USER_NAME"] ?? "").toString(), "robot", text);
+  }
+});
+
 test("M8: seals a manifest of 1 MiB, which is the largest that the API server takes", async () => {
   const padding = "#".repeat(1_048_576 - Buffer.byteLength(secretYaml));
   const { name } = await sealableFrom(Buffer.from(secretYaml + padding), undefined, io);

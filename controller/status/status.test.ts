@@ -15,14 +15,14 @@ const removal = (changes: object): StatusFacts["stage"] => ({
   kind: "removal",
   removal: { step: "release", revision: 8, released: false, ...changes } as Removal,
 });
-const awaitedFor = (...reasons: readonly WaitReason[]) =>
-  removal({
-    awaited: { names: ["n"], until: "u" },
-    progress: progressWith({
-      intent: "release",
-      view: { phase: "withdrawal", waiting: reasons.map((reason) => waitingFor("n", reason)) },
-    }),
-  });
+const awaits = (...reasons: readonly WaitReason[]) => ({
+  awaited: { names: ["n"], until: "u" },
+  progress: progressWith({
+    intent: "release",
+    view: { phase: "withdrawal", waiting: reasons.map((reason) => waitingFor("n", reason)) },
+  }),
+});
+const awaitedFor = (...reasons: readonly WaitReason[]) => removal(awaits(...reasons));
 const unread: StatusFacts["stage"] = {
   kind: "rollout",
   progress: { ...progressWith(rollingOut("first")), view: undefined },
@@ -271,6 +271,21 @@ const table: readonly (readonly [string, Partial<StatusFacts>, string])[] = [
   ["withdrawing", { stage: removal({}) }, "False Withdrawing R -"],
   ["withdrawal overdue", { stage: removal({}), ...trouble("overdue") }, "False Overdue - S"],
   ["only unreachable nodes awaited", { stage: awaitedFor("unreachable") }, "True NodesAwaited - -"],
+  [
+    "unreachable nodes no longer awaited",
+    { stage: removal({ ...awaits("unreachable"), released: true }) },
+    "False Withdrawing R -",
+  ],
+  [
+    "a source refused during a withdrawal",
+    { ...trouble("rejected"), stage: removal({}), sources: [source({ accepted: "False" })] },
+    "False Withdrawing R -",
+  ],
+  [
+    "a source refused while nothing is deployed",
+    { ...trouble("originalRejected"), stage: nothing, managementState: "Withdrawn", sources: [] },
+    "True Withdrawn - -",
+  ],
   [
     "a reachable node awaited",
     { stage: awaitedFor("unreachable", "silent") },

@@ -96,6 +96,7 @@ test("keeps the DaemonSet for a node without a pod, names the node, and publishe
   const began = world.now;
   const { awaited } = await runs(world, 100);
   assert.deepEqual(awaited?.names, ["b"]);
+  assert.equal(deletesNext(await observe(world.cluster, undefined)), false);
   const until = Date.parse(awaited.until);
   assert.ok(until >= began + 3_600_000 && until <= began + 3_605_000, awaited.until);
   assert.deepEqual(deletedOf(world), []);

@@ -106,6 +106,19 @@ test("reads an unchanged kubeconfig again after four to six minutes, and keeps i
   assert.ok(Array.isArray(connection.found));
 });
 
+test("opens one connection to a cluster that needs no kubeconfig, and keeps it", async (t) => {
+  const { is, pass } = await connectionOf(t);
+  const needed = [{ collection: "/api/v1/namespaces/kube-system/secrets", name: "pull-secret" }];
+  const beside = new Connection({ reach: clusterOf(is), needed, besides: [], hint() {} });
+  t.after(() => beside.close());
+  await pass(10_000);
+  const { cluster } = beside;
+  assert.ok(cluster);
+  beside.observeWrite(false);
+  await pass(6 * minute);
+  assert.equal(beside.cluster, cluster);
+});
+
 test("uses a new kubeconfig after at most six minutes, even if the old kubeconfig still works", async (t) => {
   const { connection, is, pass } = await connectionOf(t);
   is.read = async () => accessTo("https://two");

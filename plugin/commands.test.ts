@@ -271,6 +271,16 @@ for (const [line, withoutRight = [], afterFailure = [], changes = {}] of succeed
     }
   });
 
+test("`help` explains codes, in any case, but only if each word is a code", async () => {
+  const { code, out } = await call(["help", "gps115", "GPS116"]);
+  const [first, second] = [await call(["help", "GPS115"]), await call(["help", "GPS116"])];
+  assert.deepEqual([code, out], [0, `${first.out}\n${second.out}`]);
+  assert.match(first.out, /^GPS115/);
+  const { out: help } = await call(["status", "--help"]);
+  assert.equal((await call(["help", "status", "GPS115"])).out, help);
+  assert.equal((await call(["help", "GPS000"])).code, 2);
+});
+
 const family = "join clusters, share Secrets with them and with tenants; fleet --help lists how";
 
 test("lists every command below the title of its group", async () => {

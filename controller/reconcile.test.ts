@@ -371,6 +371,17 @@ test("removes a withdrawn credential from all our Secrets", async () => {
       assert.ok(!atob(value).includes(btoa("add:1")), path);
 });
 
+test("while nothing is deployed, judges no source unless the policy names one", async () => {
+  const on = start(30);
+  on.original(text("orig:1"));
+  await on.converge();
+  assert.deepEqual([on.stage()?.kind, on.message()], ["nothing", ""]);
+  on.sources("a=1");
+  await on.converge();
+  assert.equal(on.stage()?.kind, "nothing");
+  assert.match(on.message(), /^GPS310 a: kube-system\/a-pull: the Secret does not exist/);
+});
+
 test("reports the nodes that a withdrawal left behind when nothing is declared any more", async () => {
   const on = await deployed(0);
   on.asked("a");

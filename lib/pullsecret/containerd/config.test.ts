@@ -64,6 +64,19 @@ const rows: readonly (readonly [
   ["but not a relative path", { [main]: `version = 3\n${path("certs.d")}` }, /one directory/],
   ["but not a number", { [main]: `version = 3\n${images}config_path = 1` }, /one directory/],
   ["but not from text that is not TOML", { [main]: "version" }, /not TOML/],
+  ...["__proto__ = 1", '"__proto__".a = 1', "[__proto__]", "a = { __proto__ = 1 }"].map(
+    (line) =>
+      [
+        `but not from a file with ${line}, which programs read differently`,
+        { [main]: `version = 3\n${path(good)}\n${line}\n` },
+        /not TOML/,
+      ] as const,
+  ),
+  [
+    "but not from lists within 40 lists",
+    { [main]: `version = 3\na = ${"[".repeat(40)}${"]".repeat(40)}\n${path(good)}` },
+    /not TOML/,
+  ],
   ...["conf.d/[a-z]*.toml", "conf.d/?.toml", "*/a.toml"].map(
     (pattern) =>
       [

@@ -167,6 +167,18 @@ const entries: readonly (readonly [
     "accept",
     "accept",
   ],
+  ...["auth", "username", "password", "email", "identitytoken", "registrytoken"].flatMap((name) =>
+    [5, false, [], {}].map((value) => {
+      const entry = { auth: "dTpw", [name]: value };
+      return [`${name} is ${JSON.stringify(value)}`, entry, "!GPS113", "!GPS113"] as const;
+    }),
+  ),
+  ...["Auth", "Username", "Password", "Email", "Identitytoken", "Registrytoken"].flatMap((name) =>
+    ["u", null, 5].map((value) => {
+      const entry = { auth: "dTpw", [name]: value };
+      return [`${name} is ${JSON.stringify(value)}`, entry, "!GPS112", "!GPS112"] as const;
+    }),
+  ),
   [
     "empty auth falls back to username and password",
     { auth: "", username: "u", password: "p" },

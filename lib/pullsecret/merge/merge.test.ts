@@ -764,8 +764,11 @@ test("writes canonical output: sorted at every level, one padded auth per regist
     credHelpers: { "x.io": "ecr" },
     "10": true,
     "2": false,
+    // By code unit, as every language sorts, and not by the language of the reader.
+    Zeta: { é: 1, f: 2, _: 3, Z: 4 },
   };
-  const original = source({ "b.io": "us:pa", "a.io": "u:p" }, "original", rest);
+  const registries = { "b.io": "us:pa", "a.io:5000": "u:p", "a.io": "u:p", "a-a.io": "u:p" };
+  const original = source(registries, "original", rest);
   assert.equal(
     canonical(
       merge([{ id: "original", accepted: original }], {
@@ -773,7 +776,8 @@ test("writes canonical output: sorted at every level, one padded auth per regist
         protect: [],
       }) as Extract<Merged, { ok: true }>,
     ),
-    '{"10":true,"2":false,"auths":{"a.io":{"auth":"dTpw"},"b.io":{"auth":"dXM6cGE="}},' +
+    '{"10":true,"2":false,"Zeta":{"Z":4,"_":3,"f":2,"é":1},"auths":{"a-a.io":{"auth":"dTpw"},' +
+      '"a.io":{"auth":"dTpw"},"a.io:5000":{"auth":"dTpw"},"b.io":{"auth":"dXM6cGE="}},' +
       '"credHelpers":{"x.io":"ecr"},"zeta":{"a":"ä","b":[2,{"c":null,"d":1}]}}',
   );
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ensure, isDrifted } from "./ensure.ts";
-import { Admitted } from "./admission.ts";
+import { Admitted, isSame } from "./admission.ts";
 import type { V1DaemonSet } from "@kubernetes/client-node";
 import type { Cluster } from "#kube/client/cluster.ts";
 
@@ -115,6 +115,18 @@ test("notices a withdrawn policy within a minute, and removes the policy's addit
   assert.equal(server.admitted.againSeconds, undefined);
 });
 
+test("forgets an addition as soon as another client has removed it", async () => {
+  const server = new Server();
+  server.admit = (list) => [...list, "added"];
+  await server.ensure("a");
+  server.admit = (list) => [...list];
+  server.edit(["a"]);
+  await server.ensure("a");
+  assert.deepEqual(server.asked, ["write"]);
+  assert.deepEqual(server.admitted.differences, []);
+  assert.equal(server.admitted.againSeconds, undefined);
+});
+
 test("repairs an edit at once, and keeps what admission added", async () => {
   const server = new Server();
   server.admit = (list) => [...list, "added"];
@@ -163,6 +175,29 @@ test("writes once a minute under a policy that makes a different change at each 
   for (; server.seconds < 5 * believedSeconds; server.seconds += 1) await server.ensure("a");
   assert.equal(server.asked.filter((request) => request === "write").length, 5);
 });
+
+const metadata = { name: "x", uid: "u", generation: 1, resourceVersion: "1", managedFields: [] };
+const stored = { kind: "DaemonSet", metadata, spec: { list: ["a"] }, status: { ready: 1 } };
+const changes: readonly (readonly [what: string, changed: object, isSame: boolean])[] = [
+  ["the version", { metadata: { ...metadata, resourceVersion: "2" } }, true],
+  ["the generation", { metadata: { ...metadata, generation: 2 } }, true],
+  ["the managers", { metadata: { ...metadata, managedFields: [{ manager: "other" }] } }, true],
+  ["the status", { status: { ready: 2 } }, true],
+  ["the spec", { spec: { list: ["b"] } }, false],
+  ["a label", { metadata: { ...metadata, labels: { a: "b" } } }, false],
+  ["an annotation", { metadata: { ...metadata, annotations: { a: "b" } } }, false],
+  ["an owner", { metadata: { ...metadata, ownerReferences: [{ name: "a" }] } }, false],
+];
+for (const [what, changed, isStillSame] of changes)
+  test(`${isStillSame ? "ignores" : "notices"} a change of ${what}`, () => {
+    const live = { ...stored, ...changed };
+    assert.equal(isSame(stored, live), isStillSame);
+    const admitted = new Admitted(() => new Date(0));
+    admitted.keep("/objects/x", declared(["a"]), stored);
+    assert.equal(admitted.holds("/objects/x", declared(["a"]), live), isStillSame);
+    assert.equal(admitted.holds("/objects/x", declared(["b"]), live), false);
+    assert.equal(admitted.holds("/objects/y", declared(["a"]), live), false);
+  });
 
 test("reports drift only if a write would change the spec, whatever admission added", async () => {
   const server = new Server();

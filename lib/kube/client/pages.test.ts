@@ -59,6 +59,33 @@ test("if the caller allows it, skips an object that is too large for a page, and
   assert.deepEqual(skipped, ["node-0001", "node-0003"]);
 });
 
+const printed: readonly (readonly [what: string, name: unknown, reported: string])[] = [
+  ["has a colon", "system:node", "system:node"],
+  ["has dots and dashes", "a-1.b.io", "a-1.b.io"],
+  ["has 253 characters", "a".repeat(253), "a".repeat(253)],
+  ["has 254 characters", "a".repeat(254), "an object"],
+  ["has a line break", "a\nb", "an object"],
+  ["has capitals", "Abc", "an object"],
+  ["begins with a dash", "-a", "an object"],
+  ["is empty", "", "an object"],
+  ["is a number", 7, "an object"],
+  ["is missing", undefined, "an object"],
+];
+for (const [what, name, reported] of printed)
+  test(`names an object that is too large only by a valid name: one that ${what}`, async () => {
+    const { api, cluster } = await clusterOf(9 * MiB);
+    const answer = api.answer.bind(api);
+    api.answer = (request) => {
+      const answered = answer(request);
+      const isTable = "body" in answered && "rows" in answered.body;
+      const rows = [{ cells: [name] }];
+      return isTable ? { ...answered, body: { ...answered.body, rows } } : answered;
+    };
+    const skipped: string[] = [];
+    await cluster.pages(nodes, {}, () => {}, { skipped: (text) => void skipped.push(text) });
+    assert.deepEqual(skipped, [reported]);
+  });
+
 test("reports the list's version also if every object is too large for a page", async () => {
   const { cluster } = await clusterOf(9 * MiB);
   const versions: string[] = [];

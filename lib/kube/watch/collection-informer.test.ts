@@ -200,9 +200,11 @@ test("leaves out objects that need not be kept, even an object that was kept bef
     metadata?.labels?.["wanted"] === undefined ? undefined : metadata.resourceVersion,
   );
   informer.begins();
-  informer.page([at("a", "5"), at("b", "6", false)]);
+  informer.page([at("b", "6", false), at("a", "5"), at("c", "7", false)]);
+  informer.page([at("d", "8", false), at("e", "9")]);
   informer.listed("10");
-  assert.deepEqual([...informer.view.items], [["a", "5"]]);
+  assert.deepEqual(Object.fromEntries(informer.view.items), { a: "5", e: "9" });
+  informer.wrote(at("e", "11", false));
   informer.received(at("a", "11", false), "11", false);
   informer.received(at("b", "12"), "12", false);
   assert.deepEqual([...informer.view.items], [["b", "12"]]);

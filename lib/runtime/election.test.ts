@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { hostname } from "node:os";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
+import type { V1Lease } from "@kubernetes/client-node";
 import { pino } from "pino";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { joinElection } from "./election.ts";
@@ -21,6 +23,37 @@ test("leaves no timer behind when the leader has ended", async (context) => {
     set.mock.calls.map(({ result }) => result),
   );
   assert.equal(set.mock.callCount(), 1);
+});
+
+test("takes part under the pod's name, and under another identity in each process", async (context) => {
+  const before = process.env["POD_NAME"];
+  context.after(() => {
+    if (before === undefined) delete process.env["POD_NAME"];
+    else process.env["POD_NAME"] = before;
+  });
+  for (const pod of ["pod-a", undefined]) {
+    if (pod === undefined) delete process.env["POD_NAME"];
+    else process.env["POD_NAME"] = pod;
+    const identities: string[] = [];
+    for (let round = 0; round < 2; round += 1) {
+      const end = new AbortController();
+      const metadata = { uid: "u", resourceVersion: "1" };
+      const cluster = {
+        get: async () => undefined,
+        apply: async (_path: string, body: V1Lease) => {
+          if (body.spec?.holderIdentity) identities.push(body.spec.holderIdentity);
+          end.abort();
+          return { ...body, metadata };
+        },
+      } as unknown as Cluster;
+      const log = pino({ level: "silent" });
+      const place = { cluster, path: "/lease" };
+      await joinElection(place, log, assert.fail, () => {}).leader.until(end.signal);
+    }
+    assert.equal(new Set(identities).size, 2, identities.join());
+    for (const identity of identities)
+      assert.equal(identity.replace(/_[0-9a-f]{8}$/, ""), pod ?? hostname());
+  }
 });
 
 test("reports which controller it stands by for, until it leads itself", async ({ mock }) => {

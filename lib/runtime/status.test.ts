@@ -227,6 +227,30 @@ test("writes a changed status although the object's version is not a number", as
   );
 });
 
+test("continues the last status of the same object only, and writes the same status to another", async () => {
+  const { writer, sent, pauses, flush } = bench();
+  const shownObject = { ...object(), status: status(7) };
+  const another = { ...object("another"), status: status(8) };
+  assert.deepEqual(writer.before(shownObject), status(7));
+  writer.write(shownObject, status(1));
+  assert.deepEqual(writer.before(shownObject), status(1), "it is queued");
+  assert.deepEqual(writer.before(another), status(8));
+  await flush();
+  pauses[0]?.end();
+  await writer.idle();
+  assert.deepEqual(writer.before(shownObject), status(1), "it is written");
+  assert.deepEqual(writer.before(another), status(8));
+  writer.write(another, status(1));
+  await flush();
+  assert.deepEqual(
+    sent.map(({ uid, revision }) => [uid, revision]),
+    [
+      ["u", 1],
+      ["another", 1],
+    ],
+  );
+});
+
 /** A clock, and an API server in which another client at once overwrites each status of ours. */
 function fight() {
   let milliseconds = 0;

@@ -20,6 +20,17 @@ test("reads the files as one document", () => {
   ]);
 });
 
+test("reads a revision that ends with a line break, and files of exactly 1 MiB", () => {
+  const padded = (text: string) => text.padEnd(1024 * 1024);
+  const { ".dockerconfigjson": document, sources } = good;
+  for (const change of [
+    { revision: "7\n" },
+    { ".dockerconfigjson": padded(document) },
+    { sources: padded(sources) },
+  ])
+    assert.equal(of(change).kind, "document", JSON.stringify(change).slice(0, 80));
+});
+
 test("does not change an entry of the original that has neither user nor password", () => {
   const document = '{"auths":{"a.io":{},"b.io":{"identitytoken":"t"}}}';
   const sources = '{"a.io":"original","b.io":"original"}';
@@ -44,11 +55,16 @@ test("refuses mounted content that cannot be applied, with a reason that contain
     [{ revision: "x" }, "incomplete"],
     [{ revision: "-1" }, "incomplete"],
     [{ intent: "remove" }, "incomplete"],
-    [{ salt: "short" }, "incomplete"],
+    [{ revision: "7\n\n" }, "incomplete"],
+    [{ intent: "apply\n" }, "incomplete"],
+    [{ salt: "s".repeat(31) }, "incomplete"],
+    [{ salt: "s".repeat(33) }, "incomplete"],
     [{ ".dockerconfigjson": "{" }, "refused"],
     [{ ".dockerconfigjson": '{"auths":{"a.io":{"auth":"cGxhbnRlZA=="}}}' }, "refused", /a\.io/],
     [{ ".dockerconfigjson": huge }, "refused", /1 MiB/],
+    [{ sources: "{" }, "refused", /sources/],
     [{ sources: "[]" }, "refused", /sources/],
+    [{ sources: "null" }, "refused", /sources/],
     [{ sources: huge }, "refused", /1 MiB/],
   ];
   for (const [change, kind, why = /./] of table) {

@@ -61,6 +61,7 @@ for (const [argv, expected] of [
   ["--restart Never --scope Annotated", "Reread"],
   ["--restart Never --delivery CredentialProvider", "CredentialProvider"],
   ["--restart Never --delivery Runtime", "Runtime"],
+  ["--delivery Runtime --scope Annotated", "Runtime"],
   ["--restart Never --delivery CredentialProvider --scope All", "CredentialProvider"],
   [
     "--restart Never --delivery CredentialProvider --scope Annotated",

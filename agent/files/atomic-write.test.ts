@@ -72,6 +72,24 @@ for (const code of ["EBUSY", "EXDEV"])
     assert.deepEqual(readdirSync(folder), []);
   });
 
+for (const [what, returned, error] of [
+  ["fewer bytes", "ne", /short write: 2 of 3 bytes/],
+  ["more bytes", "new\0", /short write: 4 of 3 bytes/],
+  ["as many other bytes", "neW", /returned other bytes than were written/],
+] as const)
+  test(`leaves the file if the file system returns ${what}`, async (t) => {
+    const { folder, target } = place(t);
+    writeFileSync(target, "old");
+    const read = t.mock.method(fs, "readFileSync", () => Buffer.from(returned));
+    syncBuiltinESMExports();
+    const replaced = replace({ target, folder, bytes, mode: 0o600 });
+    await assert.rejects(replaced, error);
+    read.mock.restore();
+    syncBuiltinESMExports();
+    assert.equal(readFileSync(target, "utf8"), "old");
+    assert.deepEqual(readdirSync(folder), []);
+  });
+
 /** Records each synced path from now on, with the target's content at that moment. */
 function syncs(t: TestContext, target: string) {
   const synced: (readonly [path: string, held: string])[] = [];

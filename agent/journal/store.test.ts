@@ -8,6 +8,7 @@ import {
   rmSync,
   statSync,
   truncateSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -191,10 +192,14 @@ test("keeps the last three unreadable files, mode 0600, until a credential in th
   const { folder, target, put } = place(t);
   const texts = () => unreadableIn(folder).map((name) => readFileSync(join(folder, name), "utf8"));
   await put(idle, undefined);
-  for (const text of ["1", "2", "3", '"dTpw'] as const) {
+  for (const [written, text] of ["1", "2", "3", '"dTpw'].entries()) {
     await put(idle, idle, Buffer.from(text));
-    for (const name of unreadableIn(folder))
-      assert.equal(statSync(join(folder, name)).mode & 0o777, 0o600);
+    for (const name of unreadableIn(folder)) {
+      const path = join(folder, name);
+      assert.equal(statSync(path).mode & 0o777, 0o600);
+      // The latest was written last. The others are read meanwhile, the first of them last.
+      if (readFileSync(path, "utf8") === text) utimesSync(path, 1000 - written, written);
+    }
   }
   assert.deepEqual(texts().toSorted(), ['"dTpw', "2", "3"]);
   const other = { ...idle, content: contentWith(8, entry("a.io", "q")) };

@@ -54,6 +54,14 @@ test("scope Annotated: refuses content that only config.json could serve, becaus
   assert.equal(why("b.io", '{"auth":"dTpw"}'), "");
 });
 
+test("accepts originals that the provider cannot serve, and any content for all pods or without the provider", () => {
+  const unserved = { ...installed, rows: ["b.io"] };
+  const originals = contentWith(7, entry("a.io", "o", true), entry("b.io", "p"));
+  assert.equal(unservable(originals, unserved, "Annotated"), undefined);
+  for (const scope of ["All", undefined] as const)
+    assert.equal(unservable(content, unserved, scope), undefined);
+});
+
 const keysOf = (answer: Buffer | undefined) => answer && [...entriesOf(answer).keys()];
 
 test("answers with our entries only, and writes nothing if the answer is right", () => {

@@ -113,6 +113,21 @@ const wrong: readonly (readonly [argv: string, error: string])[] = [
 for (const [argv, error] of wrong)
   test(`refuses ${argv}`, () => assert.deepEqual(errorsOf(argv.split(" ")), [error]));
 
+for (const port of ["0", "65536", "", "x", "4 43"])
+  test(`refuses port ${JSON.stringify(port)}, of the API server and of healthz`, () => {
+    assert.equal(errorsOf([], { ...environment, KUBERNETES_SERVICE_PORT: port }).length, 1);
+    assert.equal(errorsOf([`--healthz-port=${port}`]).length, 1);
+  });
+
+test("accepts the lowest and the highest value of a number and of a time", () => {
+  for (const port of [1, 65_535]) {
+    const parsed = parseConfig([], { ...environment, KUBERNETES_SERVICE_PORT: String(port) });
+    assert.equal(parsed.ok && parsed.value.apiPort, port);
+    assert.equal(configOf(`--healthz-port=${port}`).healthzPort, port);
+  }
+  assert.equal(configOf("--probation=3600s").probation, 3_600_000);
+});
+
 test("requires the address of the API server", () => {
   const { KUBERNETES_SERVICE_HOST: _host, KUBERNETES_SERVICE_PORT: _port, ...others } = environment;
   assert.deepEqual(errorsOf([], others), [

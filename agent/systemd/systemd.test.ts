@@ -2,9 +2,10 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { NodeDirectory } from "#test/harness/agent/node-directory.ts";
-import { comesBack, ScriptedSystemd } from "#test/harness/agent/scripted-systemd.ts";
-import { SystemdError, isDefinite, NoSystemd } from "./connection.ts";
+import { comesBack, questioned, ScriptedSystemd } from "#test/harness/agent/scripted-systemd.ts";
+import { SystemdError, isDefinite, NoSystemd, Silence } from "./connection.ts";
 import { systemdOver } from "./systemd.ts";
+import { readStates, readUnit, type Unit } from "./unit.ts";
 
 const over = ({ systemd }: NodeDirectory) => systemdOver(systemd, new AbortController().signal);
 
@@ -26,19 +27,93 @@ test("reads and restarts a unit over systemd's own socket, with only three D-Bus
   systemd.disconnect();
 });
 
-test("reports whether the unit refuses to be started or stopped by hand", async () => {
+const properties: readonly (readonly [
+  what: string,
+  change: Partial<ScriptedSystemd>,
+  expected: Partial<Unit>,
+])[] = [
+  ["a unit that runs", {}, { load: "loaded", active: "active", sub: "running", result: "success" }],
+  ["no job and no refusal", {}, { busy: false, refuses: false, restarts: 0, startLimit: 0 }],
+  ["a unit that failed", { active: "failed", sub: "failed" }, { active: "failed", sub: "failed" }],
+  ["the reason of a failure", { result: "exit-code" }, { result: "exit-code" }],
+  ["a unit without a file", { load: "not-found" }, { load: "not-found" }],
+  ["another client's job", { job: 5 }, { busy: true }],
+  ["a unit that refuses a start", { canStart: false }, { refuses: true }],
+  ["a unit that refuses a stop", { canStop: false }, { refuses: true }],
+  ["the process", { mainPid: 77, restarts: 3 }, { mainPid: 77, restarts: 3 }],
+  ["when the process began", { startedMicros: 5500n }, { started: 5.5 }],
+  ["the invocation", { invocation: Buffer.from([0, 1, 255]) }, { invocation: "0001ff" }],
+  ["a part of a millisecond", { startLimitMicros: 10_001n }, { startLimit: 11 }],
+  ["an infinite start limit", { startLimitMicros: 2n ** 64n - 1n }, { startLimit: 0 }],
+];
+for (const [what, change, expected] of properties)
+  test(`reads ${what} from the unit's properties`, async () => {
+    using node = new NodeDirectory();
+    await using fake = await ScriptedSystemd.start(node.systemd);
+    Object.assign(fake, change);
+    const systemd = over(node);
+    const unit = await systemd.unit(fake.unit);
+    systemd.disconnect();
+    assert.deepEqual({ ...unit, ...expected }, unit);
+  });
+
+test("reads a unit again that changes while it is read", async () => {
   using node = new NodeDirectory();
   await using fake = await ScriptedSystemd.start(node.systemd);
+  fake.onCall = (call) => {
+    if (call === "Get Result" && fake.mainPid === 1000) fake.started();
+  };
   const systemd = over(node);
-  for (const [canStart, canStop] of [
-    [true, true],
-    [false, true],
-    [true, false],
-  ] as const) {
-    Object.assign(fake, { canStart, canStop });
-    assert.equal((await systemd.unit(fake.unit)).refuses, !canStart || !canStop);
-  }
+  const unit = await systemd.unit(fake.unit);
   systemd.disconnect();
+  const { mainPid, invocation } = fake;
+  assert.deepEqual([unit.mainPid, unit.invocation], [mainPid, invocation.toString("hex")]);
+  assert.equal(mainPid, 1001);
+});
+
+test("reads which units exist and are active, whatever characters their names have", async () => {
+  using node = new NodeDirectory();
+  await using fake = await ScriptedSystemd.start(node.systemd);
+  fake.others.set("k3s.service", "inactive").set("rke2-server.service", "active");
+  fake.others.set("2a@_.service", "activating");
+  const systemd = over(node);
+  const states = await systemd.states([fake.unit, ...fake.others.keys(), "absent.service"]);
+  systemd.disconnect();
+  assert.deepEqual(
+    states.map(({ name, load, active }) => `${name} ${load} ${active}`),
+    [
+      "kubelet.service loaded active",
+      "k3s.service loaded inactive",
+      "rke2-server.service loaded active",
+      "2a@_.service loaded activating",
+      "absent.service not-found inactive",
+    ],
+  );
+});
+
+test("takes a value of another type, or no value, for an unknown one", async () => {
+  type Variant = Readonly<{ value?: unknown }> | null;
+  const values: readonly Variant[] = [null, {}, { value: null }, { value: {} }, { value: [] }];
+  const answers: readonly Variant[][] = [[], ...values.map((value) => [value])];
+  for (const answer of answers) {
+    const peer = { call: async () => answer, resultOf: () => assert.fail() };
+    assert.deepEqual(await readStates(peer, ["a"]), [{ name: "a", load: "", active: "" }]);
+    const texts = { name: "a", load: "", active: "", sub: "", invocation: "", result: "" };
+    const numbers = { mainPid: 0, started: 0, restarts: 0, startLimit: 0 };
+    const busy = Array.isArray(answer[0]?.value);
+    assert.deepEqual(await readUnit(peer, "a"), { ...texts, ...numbers, busy, refuses: false });
+  }
+});
+
+test("does not ask a silent systemd again", async () => {
+  using node = new NodeDirectory();
+  await using fake = await ScriptedSystemd.start(node.systemd);
+  const { signal } = new AbortController();
+  const systemd = systemdOver(node.systemd, signal, { question: 300, job: 5000 });
+  fake.silent.add("Get");
+  await assert.rejects(systemd.unit(fake.unit), Silence);
+  // On a busy machine, the time can end before the question has arrived.
+  assert.ok(fake.calls.filter((call) => call === questioned).length <= 1);
 });
 
 test("requests no restart that cannot be recorded", async () => {

@@ -91,6 +91,21 @@ test("reads the directories of registries, and refuses what it must not replace"
   assert.ok(plain?.kind === "file" && plain.mode === 0o640);
 });
 
+for (const [name, isRead] of [
+  ["ca.crt", true],
+  ["client.cert", true],
+  ["client.key", false],
+  ["ca.crt.old", false],
+  ["ca-crt", false],
+] as const)
+  test(`${isRead ? "refuses" : "serves"} a registry that has ${name} instead of hosts.toml`, (t) => {
+    const { place, read } = node(t);
+    mkdirSync(join(place.hostsDirectory, "a.io"));
+    writeFileSync(join(place.hostsDirectory, "a.io", name), "");
+    const [why] = isRead ? [{ why: "it has certificates instead of hosts.toml" }] : [{}];
+    assert.deepEqual(read().directories.get("a.io"), { kind: "absent", ...why });
+  });
+
 const content = contentWith(7, entry("a.io", "p"), entry("b.io", "q"));
 const none = { absent: true } as const;
 

@@ -53,6 +53,13 @@ test("serves whole hosts, and leaves paths, wildcards and the original's entries
     assert.equal(wholeHost(key), registry);
 });
 
+test("returns the same content if its places are right, and other content if one place is not", () => {
+  const [served, runtime] = [moved(runtimeWith({})), runtimeWith({})];
+  assert.equal(placedAt(served, runtime, none), served);
+  assert.notEqual(placedAt(content, runtime, none), content);
+  assert.deepEqual(placedAt(served, runtimeWith({ _default: file("") }), none), content);
+});
+
 const refusals: readonly (readonly [
   directories: Readonly<Record<string, HostsFile>>,
   why: RegExp,

@@ -39,6 +39,16 @@ test("does not answer with a password that JSON cannot hold as text", () => {
   assert.match(whyUnanswerable("a.io", { auth }, everyHost) ?? "", /UTF-8/);
 });
 
+test("answers an entry without user and password with empty texts, whatever it is", () => {
+  for (const entry of [null, undefined, {}, { auth: null }, { auth: "" }, { email: "e" }]) {
+    assert.equal(whyUnanswerable("a.io", entry, everyHost), undefined);
+    const { auth } = JSON.parse(answerOf(new Map([["a.io", entry]])).toString()) as {
+      auth: object;
+    };
+    assert.deepEqual(auth, { "a.io": { username: "", password: "" } });
+  }
+});
+
 test("reads no entries from what is not an answer", () => {
   for (const text of [
     "",

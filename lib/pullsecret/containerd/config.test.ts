@@ -27,6 +27,17 @@ const rows: readonly (readonly [
     good,
   ],
   [
+    "from an import that is named by its letters, not by a regular expression",
+    {
+      [main]: "version = 3\nimports = ['conf.d/a+.*l']\n",
+      "/etc/containerd/conf.d/a+.toml": path(good),
+      "/etc/containerd/conf.d/aa.toml": "[",
+      "/etc/containerd/conf.d/a+xtoml": "[",
+      "/etc/containerd/conf.d/ba+.toml": "[",
+    },
+    good,
+  ],
+  [
     "from the last of several imports",
     {
       [main]: `version = 3\nimports = ["/etc/containerd/conf.d/*.toml"]\n${path("/a")}`,
@@ -100,10 +111,13 @@ for (const [what, files, result] of rows)
     assert.match(typeof found === "string" ? found : found.why, result);
   });
 
-test("stops at a configuration with too many imports", () => {
-  const list = Array.from({ length: 200 }, (_, index) => `"${index}.toml"`);
-  const read = (file: string) =>
-    Buffer.from(file === main ? `version = 3\nimports = [${list.join(",")}]` : "");
-  const found = hostsDirectory(main, { read, list: () => [] });
-  assert.match(typeof found === "string" ? found : found.why, /more than 100/);
+test("stops at a configuration of more than 100 files", () => {
+  for (const imported of [99, 100, 200]) {
+    const list = Array.from({ length: imported }, (_, index) => `"${index}.toml"`);
+    const text = `version = 3\nimports = [${list.join(",")}]\n${path(good)}`;
+    const read = (file: string) => Buffer.from(file === main ? text : "");
+    const found = hostsDirectory(main, { read, list: () => [] });
+    if (imported < 100) assert.equal(found, good);
+    else assert.match(typeof found === "string" ? found : found.why, /more than 100/);
+  }
 });

@@ -68,6 +68,18 @@ const rows: readonly (readonly [
     `[header]\nx = 'y'\n[host.'https://m.io'.header] # theirs\n${lineOf("m.io", "")}x = ['y']\n${tableOf("a.io", "https://a.io", 'header."x" = "y"\n').trimEnd()}`,
   ],
   [
+    "a mirror's table of headers that comes after the mirror's table",
+    "x.io",
+    '[host."https://m.io"]\nskip_verify = true\n[host."https://m.io".header]\nx = "y"\n',
+    `[host."https://m.io"]\nskip_verify = true\n[host."https://m.io".header]\n${lineOf("m.io", "")}x = "y"\n`,
+  ],
+  [
+    "a mirror's table of headers that comes before the mirror's table",
+    "x.io",
+    '[host."https://m.io".header]\nx = "y"\n[host."https://m.io"]\nskip_verify = true\n',
+    `[host."https://m.io".header]\n${lineOf("m.io", "")}x = "y"\n[host."https://m.io"]\nskip_verify = true\n`,
+  ],
+  [
     "a mirror's table that ends the file",
     "x.io",
     '[host."https://m.io"]',

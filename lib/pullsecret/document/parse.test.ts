@@ -649,6 +649,11 @@ const mistaken: readonly (readonly [why: string, bytes: Bytes, code: string])[] 
   ["another text with a kind", "kind: of\nmagic", "GPS103"],
   ["a .dockercfg", '{"https://index.docker.io/v1/":{"auth":"dTpw","email":"a@b.c"}}', "GPS134"],
   ["a .dockercfg with user and password", '{"a.io":{"username":"u","password":"p"}}', "GPS134"],
+  ["a kind without a version", '{"kind":"List"}', "GPS110"],
+  ["a version without a kind", '{"apiVersion":"v1"}', "GPS110"],
+  ["a version that is a number", '{"apiVersion":1,"kind":"List"}', "GPS110"],
+  ["a kind that is a list", '{"apiVersion":"v1","kind":["List"]}', "GPS110"],
+  ["a version in YAML without a kind", "apiVersion: v1\nitems: []\n", "GPS103"],
   ["settings alone", '{"credsStore":"x","plugins":{"a":{"b":"c"}}}', "GPS110"],
 ];
 for (const [why, bytes, code] of mistaken)

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { test } from "node:test";
-import { canonical, sourcesOf } from "./canonical.ts";
+import { canonical, readSources, sourcesOf } from "./canonical.ts";
 import { Wrong } from "#contract/values.ts";
 import { protectable } from "./protect.ts";
 import { merge, type Merged, type MergePolicy } from "./merge.ts";
@@ -780,6 +780,18 @@ test("writes canonical output: sorted at every level, one padded auth per regist
       '"a.io":{"auth":"dTpw"},"a.io:5000":{"auth":"dTpw"},"b.io":{"auth":"dXM6cGE="}},' +
       '"credHelpers":{"x.io":"ecr"},"zeta":{"a":"ä","b":[2,{"c":null,"d":1}]}}',
   );
+});
+
+test("finds no source of a registry that it does not list, whatever an object's names are", () => {
+  const merged = mergeKeys({ "a.io": "u:p" }, {});
+  assert.ok(merged.ok);
+  const written = JSON.stringify(sourcesOf(merged));
+  const sources = [sourcesOf(merged), ...[written, "", "{", "null", "[]"].map(readSources)];
+  for (const [at, read] of sources.entries()) {
+    assert.equal(read["a.io"], at < 2 ? "original" : undefined);
+    for (const name of ["constructor", "toString", "__proto__"])
+      assert.equal(read[name], undefined, name);
+  }
 });
 
 /** An original's entry, and how it is written for the nodes. */

@@ -141,3 +141,17 @@ test("cuts a message that is longer than a person reads", async () => {
   await idle();
   assert.equal(created[0]?.message.length, 200);
 });
+
+test("names an Event within the limit of names, and never two Events alike", async () => {
+  const { another, created } = setUp();
+  const { announce, idle } = another();
+  const names = ["a", "b"].map((last) => "x".repeat(252) + last);
+  for (const name of names) announce(notice, about({ name, uid: name }));
+  await idle();
+  assert.deepEqual(
+    created.map(({ involvedObject }) => involvedObject.name),
+    names,
+  );
+  for (const { metadata } of created) assert.match(metadata.name, /^x{200}\.[\da-f]{16}$/);
+  assert.equal(new Set(created.map(({ metadata }) => metadata.name)).size, 2);
+});

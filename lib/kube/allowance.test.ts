@@ -15,6 +15,14 @@ test("allows the saved amount at once, and then the rate per second", () => {
   assert.equal(allowance.take(1, 2999), false);
 });
 
+test("owes at most the reserve, and saves at most the reserve", () => {
+  const allowance = new Allowance(rate, 0);
+  assert.equal(allowance.take(1000, 0), false);
+  assert.equal(allowance.when(1, 0), 10_500);
+  assert.equal(allowance.when(20, 3_600_000), 3_600_000);
+  assert.equal(allowance.when(21, 3_600_000), 3_600_500);
+});
+
 test("never gives more than was saved plus the rate times the elapsed time", () => {
   const step = fc.record({ wait: fc.nat(3000), amount: fc.nat(30) });
   fc.assert(

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { conditionOf, timed, timeOf } from "./conditions.ts";
+import { conditionOf, conditionsOf, timed, timeOf, truth } from "./conditions.ts";
 
 const [then, now] = ["2026-11-24T10:00:00Z", "2026-11-24T11:00:00Z"];
 const before = [
@@ -30,6 +30,27 @@ test("changes a condition's time only if its status changes, not if only its rea
     timed(said, undefined, now).map((condition) => condition.lastTransitionTime),
     [now, now, now],
   );
+});
+
+test("adds the generation, the times and the command for the message's code", () => {
+  const rows = [
+    { type: "Ready", status: truth(true), reason: "Done", message: "all is well" },
+    {
+      type: "Stalled",
+      status: truth(true),
+      reason: "Halted",
+      message: `GPS218 ${"x".repeat(300)}`,
+    },
+  ];
+  const [ready, stalled, ...others] = conditionsOf(rows, 7, before, now);
+  const times = { observedGeneration: 7, lastTransitionTime: then };
+  assert.deepEqual(ready, { ...rows[0], ...times });
+  assert.equal(stalled?.message.length, 200);
+  assert.match(stalled.message, /^GPS218 x+…x+ \[kubectl pull-secret help GPS218\]$/);
+  assert.equal(stalled.observedGeneration, 7);
+  assert.equal(stalled.lastTransitionTime, now);
+  assert.deepEqual(others, []);
+  assert.equal(truth(false), "False");
 });
 
 test("finds a condition by its type, and does not compile for a type that the kind lacks", () => {

@@ -199,6 +199,16 @@ for (const [what, changed, isStillSame] of changes)
     assert.equal(admitted.holds("/objects/y", declared(["a"]), live), false);
   });
 
+test("lists only objects of which a declared field differs, but asks again for all", () => {
+  const admitted = new Admitted(() => new Date(0));
+  assert.equal(admitted.againSeconds, undefined);
+  admitted.keep("/objects/x", { spec: { list: ["a"] } }, stored);
+  assert.deepEqual(admitted.differences, []);
+  assert.equal(admitted.againSeconds, believedSeconds);
+  admitted.keep("/objects/y", { spec: { list: ["b"] } }, stored);
+  assert.deepEqual(admitted.differences, [["/objects/y", ["spec.list[0]"]]]);
+});
+
 test("reports drift only if a write would change the spec, whatever admission added", async () => {
   const server = new Server();
   server.admit = (list) => [...list, "added"];

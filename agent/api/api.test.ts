@@ -257,14 +257,18 @@ test("reads an event that arrives in pieces, and two events that arrive together
   assert.deepEqual(api.seen().secret, { revision: "ö" });
 });
 
-test("gives up a request that is not answered", async (t) => {
-  const { server, open, count } = await setUp(t, { silence: { answer: 200 } });
-  server.fail("silent", ["list"]);
-  open();
-  await until(() => count("list", "own") > 1 && count("list", "secret") > 1);
-  server.heal();
-  await until(() => server.watched() === 2);
-});
+for (const failure of ["silent", "begun"] as const)
+  test(`gives up a request whose answer is ${failure}, and reports the silence`, async (t) => {
+    const { server, open, count, clock, troubles } = await setUp(t, { silence: { answer: 200 } });
+    server.fail(failure, ["list"]);
+    open();
+    await until(() => count("list", "own") > 1 && count("list", "secret") > 1);
+    clock.now = 60_000;
+    await until(() => troubles.length > 0);
+    assert.match(troubles[0]?.detail ?? "", /: the connection is silent$/);
+    server.heal();
+    await until(() => server.watched() === 2);
+  });
 
 test("gives up a watch that stays silent", async (t) => {
   const { open, count } = await setUp(t, { silence: { watch: 50 } });

@@ -38,13 +38,14 @@ type SeenRequest = Readonly<{
 /**
  * How requests fail. `closed`: the connection ends without an answer. `lost`: the same, but a patch
  * is executed. `held`: a patch is executed, and answered by `heal`. `silent`: no answer comes.
- * `body`: an answer with status 200 and this body.
+ * `begun`: an answer begins, and never ends. `body`: an answer with status 200 and this body.
  */
 export type Failure =
   | "closed"
   | "lost"
   | "held"
   | "silent"
+  | "begun"
   | Readonly<{ status: number; retryAfter?: number }>
   | Readonly<{ body: string }>;
 
@@ -255,6 +256,7 @@ function refuse(response: ServerResponse, code: number, retryAfter?: number): vo
 
 function fail(response: ServerResponse, failure: Failure): void {
   if (failure === "silent") return;
+  if (failure === "begun") return void response.write("{");
   if (typeof failure === "string") response.destroy();
   else if ("body" in failure) response.end(failure.body);
   else refuse(response, failure.status, failure.retryAfter);

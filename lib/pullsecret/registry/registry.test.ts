@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { covers, identity, isTriedBefore, overlaps } from "./registry.ts";
+import { covers, identity, isHubPage, isTriedBefore, overlaps } from "./registry.ts";
 
 const identities: readonly (readonly [key: string, identity: string | undefined])[] = [
   ["quay.io", "quay.io"],
@@ -84,4 +84,20 @@ test("orders keys as the kubelet: backwards through the alphabet, Docker Hub's o
       assert.ok(!isTriedBefore(later, first), `${later} not before ${first}`);
     }
   }
+});
+
+test("takes only Docker's own hosts for pages of Docker Hub", () => {
+  for (const host of ["docker.com", "hub.docker.com", "registry-1.docker.io", "auth.docker.io:443"])
+    assert.ok(isHubPage(host), host);
+  for (const host of [
+    "docker.io",
+    "index.docker.io",
+    "mydocker.com",
+    "mydocker.io",
+    "docker.com.example",
+    "hub.docker.com.a.io",
+    "a.io/hub.docker.com",
+    "docker-com",
+  ])
+    assert.ok(!isHubPage(host), host);
 });

@@ -59,6 +59,23 @@ test("sends the same write twenty times at once, then once a minute, and names t
   assert.equal(await round(), false);
 });
 
+test("reads only the metadata of the contested object to name the other client", async () => {
+  const { api, round } = setUp();
+  for (let times = 0; times < 20; times++) await round();
+  const answer = api.answer.bind(api);
+  const accepted: (readonly [method: string, accept: string | undefined])[] = [];
+  api.answer = (request) => {
+    accepted.push([request.method, request.accept]);
+    return answer(request);
+  };
+  assert.equal(await round(), false);
+  assert.deepEqual(
+    accepted.map(([method]) => method),
+    ["GET"],
+  );
+  assert.match(accepted[0]?.[1] ?? "", /as=PartialObjectMetadata/);
+});
+
 test("no longer lists an object as contested after a minute without a refused write", async () => {
   const { at, listContests, round } = setUp();
   for (let times = 0; times < 21; times++) await round();

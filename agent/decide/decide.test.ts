@@ -285,13 +285,16 @@ test("notes that the kubelet does not ask the provider, in its mode only", () =>
   ] as const) {
     const config = { restart: "Never", scope } as const;
     let journal: Journal = idle;
-    let installed = { ...unknown, answer: Buffer.alloc(0), rows: ["a.io"], asked };
-    let step = decide({ journal, config, installed });
+    let answer: Uint8Array = Buffer.alloc(0);
+    const next = () => {
+      const installed = { ...unknown, answer: Buffer.from(answer), rows: ["a.io"], asked };
+      return decide({ journal, config, installed });
+    };
+    let step = next();
     for (let writes = 0; writes < 3 && step.action !== "nothing"; writes += 1) {
-      if ("answer" in step && step.answer)
-        installed = { ...installed, answer: Buffer.from(step.answer.bytes) };
+      if ("answer" in step && step.answer) answer = step.answer.bytes;
       if (step.action !== "answer") journal = journalOf(step);
-      step = decide({ journal, config, installed });
+      step = next();
     }
     assert.equal(brief(step), "nothing GPS200 Proved");
     assert.equal(/has not run its credential provider/.test(step.detail ?? ""), isNoted);

@@ -135,7 +135,7 @@ export function within(least: number, most: number) {
 /** An empty host means every address; IPv6 is written in brackets. */
 export function address(value: string): { host: string; port: number } | Wrong {
   const { v6, host, port } =
-    /^(?:\[(?<v6>[0-9a-fA-F:.]+)\]|(?<host>[^:]*)):(?<port>\d{1,5})$/.exec(value)?.groups ?? {};
+    /^(?:\[(?<v6>[0-9a-fA-F:.]+)\]|(?<host>[^:[\]]*)):(?<port>\d{1,5})$/.exec(value)?.groups ?? {};
   if (port === undefined || Number(port) > 65535)
     return new Wrong("is not HOST:PORT; give a value such as :8080");
   return { host: v6 ?? host ?? "", port: Number(port) };

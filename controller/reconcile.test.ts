@@ -9,6 +9,7 @@ import type { KubernetesObject } from "@kubernetes/client-node";
 import { secretType } from "#contract/names.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { collections, owned } from "#kube/client/paths.ts";
+import { releasedIn } from "./objects/annotations.ts";
 import { type Published, readPublished } from "./objects/global-secret.ts";
 import type { Outcome } from "./status/outcome.ts";
 import { policyWith } from "./policy/policy.fixture.ts";
@@ -359,17 +360,46 @@ test("removes everything after the grace period, and keeps no withdrawn credenti
   assert.deepEqual([...on.objects.keys()], [originalPath]);
 });
 
-test("removes a withdrawn credential from all our Secrets", async () => {
+test("still ends the grace period when someone deletes all records of the entries", async () => {
+  const on = await deployed(30);
+  on.withdraw();
+  await on.converge();
+  for (const path of [owned.state, owned.global]) on.objects.delete(path);
+  assert.equal(await on.converge(), 30);
+  on.pass(30);
+  await on.converge();
+  assert.deepEqual([...on.objects.keys()], [originalPath]);
+});
+
+test("in a withdrawal, writes no state if only a role is left, or if someone else created the state", async () => {
+  const alone = await deployed(0);
+  alone.withdraw();
+  for (const path of Object.values(owned)) if (path !== owned.role) alone.objects.delete(path);
   const on = await deployed(0);
   on.withdraw();
-  await on.look();
-  assert.equal(on.published()?.intent, "release");
-  assert.equal(on.published()?.served, "nothing");
-  assert.deepEqual(Object.keys(on.state().accepted), ["original"]);
-  for (const path of [owned.state, owned.global])
-    for (const value of Object.values(on.objects.get(path)?.data ?? {}))
-      assert.ok(!atob(value).includes(btoa("add:1")), path);
+  while (releasedIn(on.objects.get(owned.global)) === 0) await on.look();
+  on.objects.set(owned.state, { metadata: { name: "global-pull-secret-state" } });
+  for (const cluster of [alone, on]) {
+    const before = cluster.writes();
+    await cluster.converge();
+    const remaining = cluster.remaining().filter((path) => path !== owned.state);
+    assert.deepEqual([cluster.writes() - before, remaining], [0, []]);
+  }
 });
+
+for (const lost of ["nothing", "global", "daemonSet"] as const)
+  test(`removes a withdrawn credential from all our Secrets when someone deleted ${lost}`, async () => {
+    const on = await deployed(0);
+    on.withdraw();
+    if (lost !== "nothing") on.objects.delete(owned[lost]);
+    await on.look();
+    assert.equal(on.published()?.intent, "release");
+    assert.equal(on.published()?.served, "nothing");
+    assert.deepEqual(Object.keys(on.state().accepted), ["original"]);
+    for (const path of [owned.state, owned.global])
+      for (const value of Object.values(on.objects.get(path)?.data ?? {}))
+        assert.ok(!atob(value).includes(btoa("add:1")), path);
+  });
 
 test("while nothing is deployed, judges no source unless the policy names one", async () => {
   const on = start(30);

@@ -9,11 +9,12 @@ import { readPublished } from "#controller/objects/global-secret.ts";
 import { readState, stateSecret } from "#controller/objects/state.ts";
 import { policyWith } from "#controller/policy/policy.fixture.ts";
 import { content, isServed, World, type Behaviour } from "#controller/rollout/world.fixture.ts";
-import { objectPath } from "#controller/rollout/objects.ts";
+import { keepPod, objectPath } from "#controller/rollout/objects.ts";
 import { additionalInput } from "#controller/sources/input.ts";
 import { observe } from "#controller/sources/snapshot.ts";
 import { stateManager } from "#kube/client/ownership.ts";
 import { owned, type OwnedName } from "#kube/client/paths.ts";
+import { CollectionInformer } from "#kube/watch/informer.ts";
 import { deletesNext, leftBehindIn, remove } from "./remove.ts";
 import type { Removal } from "./withdrawal.ts";
 
@@ -105,6 +106,14 @@ test("keeps the DaemonSet for a node without a pod, names the node, and publishe
   world.nodes.set("b", "proves");
   await runs(world, 10);
   assert.deepEqual(deletedOf(world), everything("a", "b"));
+});
+
+test("reports no awaited node before the pods have been read", async () => {
+  const world = await deployed({ a: "ignores" });
+  await run(world);
+  Object.assign(world.remover, { pods: new CollectionInformer(keepPod) });
+  const { step, releasing, awaited } = await run(world);
+  assert.deepEqual([step, releasing, awaited], ["release", true, undefined]);
 });
 
 test("stops waiting for a node that is deleted, but still waits for another node without a pod", async () => {

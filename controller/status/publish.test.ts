@@ -236,8 +236,10 @@ test("writes the status of the latest policy, with what earlier runs have found"
       written = [metadata.generation, reason, versions, names, revision?.inForce];
     },
   );
-  const look = (generation: number, outcome: Partial<Outcome>) => {
-    const object = { metadata: { uid: "u", generation } } as GlobalPullSecret;
+  const look = (generation: number, outcome: Partial<Outcome>, uid = "u") => {
+    // The last status that another controller wrote.
+    const status = { sources: [{ name: "additional-pull-secret", servedResourceVersion: "0" }] };
+    const object = { metadata: { uid, generation }, status } as unknown as GlobalPullSecret;
     run({ policy: { ...managed, object }, ...outcome });
     return written;
   };
@@ -250,6 +252,10 @@ test("writes the status of the latest policy, with what earlier runs have found"
   assert.deepEqual(look(3, {}), [3, "InForce", ["1"], ["a.io"], 7]);
   const gone = { kind: "nothing", leftBehind: [] } as const;
   assert.deepEqual(look(4, { stage: gone }), [4, "NoSource", [], [], undefined]);
+  const unserved = [5, "NoSource", [undefined], ["a.io"], undefined];
+  assert.deepEqual(look(5, { verdict, snapshot }), unserved);
+  const ofAnotherObject = [6, "NoSource", ["0"], ["a.io"], undefined];
+  assert.deepEqual(look(6, { verdict, snapshot }, "v"), ofAnotherObject);
 });
 
 test("names another field manager while it undoes our writes", async () => {

@@ -45,6 +45,10 @@ for (const input of [
   "a in (b",
   "a in (b)c",
   "=b",
+  "/a=b",
+  "a=/",
+  "a in (b,/)",
+  "!/a",
   "a>1",
   "a&limit=1",
 ])

@@ -160,18 +160,22 @@ test("has the intent `apply` as long as there is an additional Secret, whatever 
 });
 
 test("accepts an absent additional Secret, whatever the flags and the original are", () => {
-  const huge = secret(padded("o.example", "p:1", capacity + 1));
+  const tooLarge = padded("o.example", "p:1", capacity + 1);
+  const huge = secret(tooLarge);
   for (const protect of [[], ["quay.io"], ["quay.io/*"]])
     for (const first of [original, bad, huge, "absent", "unknown"] as const)
       for (const before of [
         acceptedFrom({ additional, original, originalName }),
         { published: undefined, state: noState },
+        // A record that an earlier version accepted.
+        { published: undefined, state: { ...noState, accepted: { original: tooLarge } } },
       ]) {
-        const { target } = accept(sources({ original: first, originalName, ...before }), {
+        const { target, problems } = accept(sources({ original: first, originalName, ...before }), {
           ...policy,
           protect,
         });
         assert.equal(target?.intent, "release");
+        assert.equal(problems.original.length > 0, first !== original);
       }
 });
 

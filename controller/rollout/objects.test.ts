@@ -360,6 +360,12 @@ const remains: readonly (readonly [what: string, parts: object, expected: boolea
     { spec: order, status: { ...status, revision: 8, result: "Removed" } },
     false,
   ],
+  ["has confirmed this release", { spec: order, status: { ...status, result: "Removed" } }, false],
+  [
+    "has confirmed another content of the same revision",
+    { spec: order, status: { ...status, digest: "e", result: "Removed" } },
+    true,
+  ],
   [
     "was asked again after it had confirmed an earlier release",
     { spec: order, status: { ...status, revision: 6, result: "Removed" } },

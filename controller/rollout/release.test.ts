@@ -30,6 +30,7 @@ const inMargin = nodeOf("margin", { created: publishedAt + 120 });
 const future = nodeOf("future", { created: publishedAt + 5000 });
 const withContent = objectOf(undefined, reportOf("Proved", 0));
 const later = { now: publishedAt + 200 };
+const ahead = (seconds: number) => nodeOf("ahead", { created: later.now + seconds });
 const afterAll = { now: publishedAt + 3601 };
 const inTime = { now: publishedAt + 3600 };
 const unserved = { state };
@@ -45,6 +46,8 @@ const rows: readonly [
   ["an older node has not confirmed it", [confirmed, nodeOf("n")], undefined],
   ["a younger node has not confirmed it", [confirmed, young], [], later],
   ["a younger node has content", [confirmed, { ...young, object: withContent }], undefined, later],
+  ["a younger node's clock is 60 s ahead", [confirmed, ahead(60)], [], later],
+  ["a node's time is more than 60 s ahead", [confirmed, ahead(61)], undefined, later],
   ["the clock was set back, so that a node seems younger", [confirmed, future], undefined],
   ["a node joined while the release was written", [confirmed, inMargin], undefined],
   ["nothing was served, and a node was not asked", [nodeOf("n")], [], unserved],

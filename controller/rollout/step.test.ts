@@ -33,6 +33,15 @@ test("publishes first, then writes the agents' rights, then the DaemonSet", asyn
   assert.equal(view?.desired, 1);
 });
 
+test("writes the state again before the DaemonSet if someone deleted both", async () => {
+  const world = await deployed();
+  const lost = ["state", "daemonSet"] as const;
+  for (const name of lost) world.delete(owned[name]);
+  const { length } = world.writes;
+  await world.step(firstContent);
+  assert.deepEqual(world.writes.slice(length), lost);
+});
+
 test("creates a node's object with its pod, and records the first node before it asks", async () => {
   const world = await World.of({ a: "ignores", b: "ignores", c: "ignores", d: "podless" });
   await world.until(firstContent, () => Object.values(world.asked).some(Boolean));

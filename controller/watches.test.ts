@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Logger } from "pino";
 import type { Cluster } from "#kube/client/cluster.ts";
+import { statusManager } from "#kube/client/ownership.ts";
 import { collections } from "#kube/client/paths.ts";
 import { Informer } from "#kube/watch/informer.ts";
-import { watchOver } from "./watches.ts";
+import { watchOver, watchPolicy } from "./watches.ts";
 
 test("starts a run when a watch fails, so that an idle controller reports an unreadable object", async () => {
   const live = { get: () => Promise.reject(new Error("no answer")) } as unknown as Cluster;
@@ -16,3 +17,48 @@ test("starts a run when a watch fails, so that an idle controller reports an unr
   await watchOver({ live, target, informer: new Informer() }, hint, stop.signal, log);
   assert.equal(hints, 1);
 });
+
+const statusOf = (manager: string) => ({
+  managedFields: [{ manager, subresource: "status", time: "2026-11-29T12:00:00Z" }],
+});
+const changes: readonly (readonly [what: string, metadata: object, starts: boolean])[] = [
+  ["nothing", {}, false],
+  ["the spec", { generation: 2 }, true],
+  ["an annotation", { annotations: { retry: "1" } }, true],
+  ["the object, which was created again", { uid: "v" }, true],
+  ["the status, by another client", statusOf("kubectl"), true],
+  ["the status, by the controller", statusOf(statusManager), false],
+  ["a label", { managedFields: [{ manager: "kubectl" }], labels: { a: "b" } }, false],
+];
+for (const [what, metadata, starts] of changes)
+  test(`${starts ? "starts a run" : "starts no run"} when GlobalPullSecret changes: ${what}`, async () => {
+    const stop = new AbortController();
+    const before = { uid: "u", generation: 1, resourceVersion: "1" };
+    const changed = { metadata: { ...before, ...metadata, resourceVersion: "2" } };
+    let hints = 0;
+    const live = {
+      get: async () => ({
+        kind: "GlobalPullSecretList",
+        metadata: { resourceVersion: "1" },
+        items: [{ metadata: before }],
+      }),
+      async stream(
+        _path: string,
+        _query: object,
+        _signal: AbortSignal,
+        line: (text: string) => void,
+      ) {
+        assert.equal(hints, 1);
+        line(JSON.stringify({ type: "MODIFIED", object: changed }));
+        stop.abort();
+      },
+    } as unknown as Cluster;
+    const target = {
+      collection: "/apis/globalpullsecret.io/v1/globalpullsecrets",
+      name: "cluster",
+    };
+    const hint = () => void (hints += 1);
+    const log = { warn: () => stop.abort() } as unknown as Logger;
+    await watchPolicy({ live, target, informer: new Informer() }, hint, stop.signal, log);
+    assert.equal(hints, starts ? 2 : 1);
+  });

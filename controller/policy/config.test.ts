@@ -135,6 +135,10 @@ const wrong: readonly (readonly [argv: string, error: string])[] = [
     '--max-unavailable-limit "0": is neither a number of nodes from 1 nor a percentage from 1% to 100%',
   ],
   [
+    "--max-unavailable-limit 0%",
+    '--max-unavailable-limit "0%": is neither a number of nodes from 1 nor a percentage from 1% to 100%',
+  ],
+  [
     "--max-unavailable-limit 101%",
     '--max-unavailable-limit "101%": is neither a number of nodes from 1 nor a percentage from 1% to 100%',
   ],
@@ -254,6 +258,17 @@ for (const [quantity, written] of quantities)
     assert.deepEqual(parsed.ok && Object.values(parsed.value.installed.agent.pod.limits), [
       written,
     ]);
+  });
+
+for (const [given, limit] of [
+  ["1", 1],
+  ["999999", 999_999],
+  ["1%", "1%"],
+  ["0100%", "100%"],
+] as const)
+  test(`limits maxUnavailable to ${limit} with --max-unavailable-limit ${given}`, () => {
+    const parsed = parseConfig([`--max-unavailable-limit=${given}`]);
+    assert.deepEqual(parsed.ok && parsed.value.installed.limits.maxUnavailable, limit);
   });
 
 test("allows empty lists of resources, and blanks around a quantity", () => {

@@ -48,6 +48,12 @@ const waits: readonly [
   ["the cluster is paused", { ...other, isPaused: true }, Number.POSITIVE_INFINITY, "paused"],
   ["a release is paused", { ...release, isPaused: true }, Number.POSITIVE_INFINITY, "paused"],
   ["the interval is not over", { ...other, ...interval }, 50, "interval"],
+  [
+    "half a second of the interval is left",
+    { ...other, ...interval, now: publishedAt + 59.5 },
+    0.5,
+    "interval",
+  ],
   ["the interval is over", { ...other, ...interval, now: publishedAt + 60 }, 0],
   ["the clock was set back", { ...other, ...interval, now: publishedAt - 1 }, 0],
   ["a release is within the interval", { ...release, ...interval }, 0],
@@ -57,6 +63,12 @@ const waits: readonly [
     0,
   ],
   ["the bucket is full", { ...other, state: fullBucket }, 100, "flapping"],
+  [
+    "the bucket has a place in half a second",
+    { ...other, state: { ...state, bucketUntil: now + 3000.5 } },
+    0.5,
+    "flapping",
+  ],
   [
     "the bucket is full, and a registry is removed",
     { ...wanted({ digest: "e", removes: true }), state: fullBucket },

@@ -34,11 +34,28 @@ test("H23: gives the agent no capability and no way to gain privileges", () => {
     appArmorProfile: { type: "Unconfined" },
   });
   assert.equal(pod?.hostPID, undefined);
-  assert.equal(pod?.securityContext?.seccompProfile?.type, "RuntimeDefault");
+  assert.deepEqual(pod?.securityContext, {
+    runAsUser: 0,
+    runAsGroup: 0,
+    seccompProfile: { type: "RuntimeDefault" },
+    seLinuxOptions: { type: agent.seLinuxType },
+  });
 });
 
 test("does not make Node the first process, which would ignore a SIGTERM before its handler", () => {
   assert.equal(pod?.shareProcessNamespace, true);
+});
+
+test("uses the node's DNS, gets no variables of Services, and shows the end of the log when it dies", () => {
+  assert.partialDeepStrictEqual(pod, {
+    dnsPolicy: "Default",
+    enableServiceLinks: false,
+    terminationGracePeriodSeconds: 30,
+  });
+  assert.partialDeepStrictEqual(container, {
+    imagePullPolicy: "IfNotPresent",
+    terminationMessagePolicy: "FallbackToLogsOnError",
+  });
 });
 
 test("H11, H23: lets the agents read one Secret and NodePullSecrets, and write only reports", () => {

@@ -89,6 +89,26 @@ for (const [state, reason, rolloutState] of remembered) {
     assert.deepEqual(unanswered(state, reason, "2"), ["unreachable", "Waiting", undefined]));
 }
 
+for (const [present, last, state] of [
+  [true, "Done", "Done"],
+  [false, "Done", "Waiting"],
+  [true, "Failed", "Waiting"],
+] as const)
+  test(`while the source cannot be read, shows ${state} after ${last} if the target ${present ? "exists" : "is gone"}`, (t) => {
+    const { home } = asking();
+    const clusters = new FleetClusters({ home, holds: () => true, hint() {} });
+    t.after(() => clusters.keep([]));
+    clusters.keep(["a"], [], spec);
+    const cluster = clusters.get("a") ?? assert.fail("no cluster");
+    t.mock.method(cluster, "compare", () => ({ is: "other", present }));
+    const since = new Date().toISOString();
+    const status = { clusters: [{ name: "a", state: last, since }] };
+    const object = { metadata: { name: "one" }, spec, status } as unknown as FleetSecret;
+    const run = { object, source: undefined, owner: "o", now: Date.now() };
+    const judged = clusters.judge("a", run);
+    assert.deepEqual([judged.rolloutState, judged.state], ["done", state]);
+  });
+
 test("runs the fleet for a cluster that changes all the time twenty times at once, then every five seconds, and never loses its last change", (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   let now = 0;

@@ -109,6 +109,24 @@ for (const [present, last, state] of [
     assert.deepEqual([judged.rolloutState, judged.state], ["done", state]);
   });
 
+for (const [own, rolloutState] of [
+  [false, "refused"],
+  [true, "unreachable"],
+] as const)
+  test(`counts a cluster as ${rolloutState} after a refusal for ${own ? "its own" : "the content's"} reason`, (t) => {
+    const { home } = asking();
+    const clusters = new FleetClusters({ home, holds: () => true, hint() {} });
+    t.after(() => clusters.keep([]));
+    clusters.keep(["a"], [], spec);
+    const cluster = clusters.get("a") ?? assert.fail("no cluster");
+    t.mock.method(cluster, "compare", () => ({ is: "other", present: false }));
+    t.mock.method(cluster, "refusal", () => ({ why: "403", own, wait: 5000 }));
+    const object = { metadata: { name: "one" }, spec } as unknown as FleetSecret;
+    const source = { ok: true, content: contentOf("Opaque", {}), version: "1" } as const;
+    const judged = clusters.judge("a", { object, source, owner: "o", now: 1000 });
+    assert.deepEqual(judged, { rolloutState, state: "Failed", reason: "403", next: 6000 });
+  });
+
 test("runs the fleet for a cluster that changes all the time twenty times at once, then every five seconds, and never loses its last change", (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   let now = 0;

@@ -129,6 +129,16 @@ test("uses a new kubeconfig after at most six minutes, even if the old kubeconfi
 
 const forbidden = new ApiError({ status: 403, reason: "Forbidden", method: "GET", path: "/x" });
 
+test("reads a kubeconfig that cannot be used again every 30 seconds", async (t) => {
+  const { is, pass } = await connectionOf(t);
+  is.read = async () => ({ ok: false, why: "GPS437: why" });
+  await pass(10 * minute);
+  const before = is.readings;
+  await pass(10 * minute);
+  const readings = is.readings - before;
+  assert.ok(readings >= 19 && readings <= 21, `${readings} readings`);
+});
+
 /** The change of the kubeconfig, the result of the next read, and the reported reason. */
 const revoked: readonly (readonly [string, () => Promise<AccessReading>, RegExp])[] = [
   ["cannot be used", async () => ({ ok: false, why: "GPS437: why" }), /^GPS437: why$/],

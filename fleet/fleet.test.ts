@@ -15,6 +15,7 @@ import type {
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { Fleet } from "./fleet.ts";
+import { sentence } from "./rules/problems.ts";
 
 /** An empty Secret as the source. */
 const empty = () => ({
@@ -88,6 +89,24 @@ for (const [count, served, stalled] of [
     assert.equal(conditions?.find(({ type }) => type === "Stalled")?.reason, stalled);
   });
 
+test("names only the clusters that refuse the content when it halts", async (t) => {
+  const { fleet, written } = fleetWith(t, 2);
+  const since = new Date().toISOString();
+  const clusters = [
+    { name: "n0", state: "Failed", reason: sentence("rejected", "x"), since },
+    { name: "n1", state: "Unreachable", reason: sentence("unreachable", "x"), since },
+  ] as const;
+  const halted = {
+    ...object,
+    spec: { ...object.spec, rollout: { maxFailures: 0 } },
+    status: { sourceResourceVersion: "1", clusters },
+  } as unknown as FleetSecret;
+  await fleet.run(halted, [halted]);
+  const stalled = written.at(-1)?.conditions?.find(({ type }) => type === "Stalled");
+  assert.equal(stalled?.reason, "Halted");
+  assert.match(stalled.message ?? "", /^GPS441: n0 refuse the content/);
+});
+
 test("does not retry the status of an object after it is closed", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   let sent = 0;
@@ -126,7 +145,7 @@ test("lists a given-up cluster in status until it is selected again, even after 
   const { fleet, written } = fleetWith(t, 1);
   while (written.at(-1)?.givenUp === undefined) {
     const { seconds = 0 } = (await fleet.run(leaving, [leaving])) ?? {};
-    assert.ok(seconds >= 0, `again in ${seconds} s`);
+    assert.ok(seconds >= 0 && seconds <= 9 * 3600, `again in ${seconds} s`);
     await setImmediate();
   }
   const status = written.at(-1) ?? assert.fail("no status");
@@ -148,10 +167,12 @@ test("does not give up an unreachable cluster between the grace period and the d
   const { fleet, written } = fleetWith(t, 1);
   const since = new Date(Date.now() - 600_000).toISOString();
   const early = { ...object, status: { clusters: [{ name: "gone", state: "Leaving", since }] } };
+  let seconds: number | undefined;
   while (!(JSON.stringify(written.at(-1)) ?? "").includes("GPS436")) {
-    await fleet.run(early as FleetSecret, [object]);
+    seconds = (await fleet.run(early as FleetSecret, [object]))?.seconds;
     await setImmediate();
   }
+  assert.ok(seconds !== undefined && seconds <= 8 * 3600, `again in ${seconds} s`);
   assert.equal(written.at(-1)?.givenUp, undefined);
 });
 

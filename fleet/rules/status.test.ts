@@ -128,7 +128,26 @@ test("reports Slow if all others have the Secret, and lists the slow cluster", (
   const { conditions, failures } = statusOf(resultsOf("", { clusters }));
   assert.equal(conditions?.[0]?.reason, "Slow");
   assert.partialDeepStrictEqual(failures, [{ name: "b", reason: "GPS456" }]);
+  for (const state of ["Waiting", "Progressing", "Leaving"] as const) {
+    const others = [...clusters, { name: "c", state }];
+    const status = statusOf(resultsOf("", { clusters: others }));
+    assert.equal(status.conditions?.[0]?.reason, "Progressing", state);
+  }
 });
+
+for (const [letters, reason] of [
+  ["", "NoClusters"],
+  ["D", "Done"],
+  ["DU", "Unreachable"],
+  ["UW", "Progressing"],
+  ["DP", "Progressing"],
+  ["L", "Progressing"],
+  ["DUL", "Progressing"],
+  ["DF", "Refused"],
+  ["FWL", "Refused"],
+] as const)
+  test(`${letters || "none"}: the reason is ${reason}`, () =>
+    assert.equal(statusOf(resultsOf(letters)).conditions?.[0]?.reason, reason));
 
 test("reports that a cluster waits for a person as a refusal, and not as progress", () => {
   const { conditions } = statusOf(resultsOf("DHW"));

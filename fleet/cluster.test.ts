@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import type { KubernetesObject, ResponseContext } from "@kubernetes/client-node";
-import { ApiError } from "#kube/client/api-error.ts";
+import { ApiError, unreachable } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { direct } from "./transport/direct.ts";
 import type { Transport } from "./transport/transport.ts";
@@ -216,6 +216,25 @@ test("retries a refused deletion after 5 to 30 seconds even if the system clock 
   }
   // A refused deletion does not count as a refusal of the content.
   assert.equal(guest.fleetCluster.refusal(content), undefined);
+});
+
+test("begins again with a short pause when a write has no answer after one that had", async (t) => {
+  let isAway = true;
+  const removes = () => {
+    if (isAway) throw unreachable("DELETE", "/x", new Error("no answer"));
+  };
+  using guest = await guestWith(rolloutState, [ours], undefined, { removes });
+  let now = Math.ceil(performance.now());
+  t.mock.method(performance, "now", () => now);
+  for (const away of [true, true, true, true, true, true, false, true]) {
+    isAway = away;
+    now += 120_000;
+    guest.fleetCluster.withdraw(owner);
+    await guest.untilIdle();
+  }
+  assert.equal(guest.is(), "away");
+  now += 1000;
+  assert.notEqual(guest.is(), "away");
 });
 
 test("does not delete again a Secret that a finalizer holds", async () => {

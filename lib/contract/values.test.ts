@@ -3,10 +3,13 @@ import { test } from "node:test";
 import {
   address,
   appArmorProfile,
+  boundsOf,
+  choicesOf,
   directory,
   duration,
   integer,
   ip,
+  oneOf,
   selinuxType,
   text as textOf,
   toggle,
@@ -57,6 +60,7 @@ const readers: Readonly<
 > = {
   text: [textOf, { "": undefined, " ": " ", a: "a" }, []],
   toggle: [toggle.read, { true: true, false: false }, ["", "True", "1", "yes"]],
+  oneOf: [oneOf("a", "b"), { a: "a", b: "b" }, ["", "A", "ab"]],
   integer: [integer(2, 10), { "2": 2, "10": 10, "007": 7 }, ["1", "11", "", "-2", "2.5", "1e1"]],
   within: [within(1, 90), { "1s": 1, "1m30s": 90 }, ["0s", "91s", "", "1", "2m"]],
   unit: [
@@ -105,4 +109,11 @@ test("limits a unit's name to 255 characters", () => {
   const named = (length: number) => "a".repeat(length - ".service".length) + ".service";
   assert.equal(unit(named(255)), named(255));
   assert.ok(unit(named(256)) instanceof Wrong);
+});
+
+test("lists the choices and the bounds of a reader, for help and completion", () => {
+  assert.deepEqual(choicesOf(oneOf("a", "b")), ["a", "b"]);
+  assert.deepEqual(choicesOf(integer(1, 9)), []);
+  assert.deepEqual(boundsOf(integer(1, 9)), { least: 1, most: 9 });
+  assert.equal(boundsOf(oneOf("a")), undefined);
 });

@@ -48,3 +48,14 @@ for (const [what, path, message, isQuoted] of [
     const ofPublic = ApiError.from("PATCH", path, context, body, true);
     assert.equal(ofPublic.detail, message, "the request contained no credential");
   });
+
+for (const [status, detail, bare] of [
+  [403, "dXNlcjpw", "GET /a: 403 Refused"],
+  [403, undefined, "GET /a: 403 Refused"],
+  [0, "the name is unknown", "GET /a: no answer Refused: the name is unknown"],
+  [0, undefined, "GET /a: no answer Refused"],
+] as const)
+  test(`shows strangers ${bare}`, () => {
+    const refusal = { status, reason: "Refused", method: "GET", path: "/a" };
+    assert.equal(new ApiError({ ...refusal, ...(detail && { detail }) }).bare, bare);
+  });

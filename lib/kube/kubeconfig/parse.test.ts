@@ -76,6 +76,17 @@ const refused: readonly (readonly [code: string, what: string, value: unknown])[
   ["GPS406", "no authority", kubeconfig({ "certificate-authority-data": "" })],
   ["GPS406", "no authority, and another extension", publicly({ roots: "all" })],
   ["GPS406", "no authority, and the extension as a text", publicly("system")],
+  [
+    "GPS406",
+    "no authority, and two extensions that disagree",
+    kubeconfig({
+      "certificate-authority-data": undefined,
+      extensions: ["system", "all"].map((roots) => ({
+        name: "globalpullsecret.io/certificate-authority",
+        extension: { roots },
+      })),
+    }),
+  ],
   ["GPS406", "the system's roots beside an invalid authority", publicly({ roots: "system" }, "x")],
   [
     "GPS406",

@@ -79,7 +79,7 @@ test("creates another Event for the same message about another object or Secret"
 });
 
 test("repeats the Event of a lasting problem every half hour until the problem is over", async () => {
-  const { another, created, clock } = setUp();
+  const { another, created, logged, clock } = setUp();
   const { announce, idle } = another();
   for (let minute = 0; minute < 180; minute += 5) {
     clock.time = minute * 60_000 + 17_000;
@@ -87,8 +87,10 @@ test("repeats the Event of a lasting problem every half hour until the problem i
     announce(notice, secret);
     await idle();
   }
-  assert.equal(created.filter(({ reason }) => reason === "Rejected").length, 6);
-  assert.equal(created.filter(({ reason }) => reason === "RolledOut").length, 1);
+  for (const reports of [created, logged]) {
+    assert.equal(reports.filter(({ reason }) => reason === "Rejected").length, 6);
+    assert.equal(reports.filter(({ reason }) => reason === "RolledOut").length, 1);
+  }
 });
 
 test("repeats the Event of a lasting problem within an hour after a restart", async () => {

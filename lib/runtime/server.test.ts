@@ -47,3 +47,11 @@ test("answers health and readiness with their reasons, and names its paths", asy
   assert.deepEqual(await answerOf("/metrics"), [200, ""]);
   assert.deepEqual(await answerOf("/"), [404, "paths: /healthz, /readyz and /metrics"]);
 });
+
+test("fails if the port is in use", async (t) => {
+  const health = { sick: () => undefined, ready: () => ({ ready: true, reason: "ok" }) };
+  const start = async (port: number) => serve({ host: "127.0.0.1", port }, health, new Registry());
+  const server = await start(0);
+  t.after(() => server.close());
+  await assert.rejects(start((server.address() as AddressInfo).port), { code: "EADDRINUSE" });
+});

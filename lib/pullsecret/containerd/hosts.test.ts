@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { directoriesOf, registryOf } from "./endpoints.ts";
+import { directoriesOf, endpointsOf, registryOf } from "./endpoints.ts";
 import { parted, put } from "./hosts.ts";
 
 const auth = (name: string) => Buffer.from(`u:${name}`).toString("base64");
@@ -230,6 +230,49 @@ test("law: text around our lines is kept, whatever others write", () => {
     { seed: 1 },
   );
 });
+
+/** For each field: values that containerd decodes, and values that make it ignore the file. */
+const fields: Readonly<Record<string, readonly [good: unknown[], bad: unknown[]]>> = {
+  capabilities: [
+    [[], ["pull", "Resolve", "push", "referrers"]],
+    ["pull", ["pull", 1], ["fly"]],
+  ],
+  ca: [
+    ["a.crt", [], ["a.crt", "b.crt"]],
+    [1, {}, ["a.crt", 1]],
+  ],
+  client: [
+    ["a.pem", [], ["a.pem", "b.pem"], [["a.crt", "a.key"]], ["b.pem", ["a.crt", "a.key"]]],
+    [1, {}, ["a.pem", 1], [[]], [["a.crt"]], [["a.crt", 1]], [["a.crt", "a.key", "b.key"]]],
+  ],
+  skip_verify: [
+    [true, false],
+    ["true", 1],
+  ],
+  override_path: [
+    [true, false],
+    ["true", 1],
+  ],
+  dial_timeout: [
+    ["", "0", "3s", "1h2m", "1.5ms"],
+    [3, "3", "s", ["3s"]],
+  ],
+  header: [
+    [{}, { x: "y" }, { x: ["y", "z"] }],
+    ["x", ["x"], { x: 1 }, { x: ["y", 1] }],
+  ],
+};
+for (const [name, [good, bad]] of Object.entries(fields))
+  test(`reads exactly the values of ${name} that containerd decodes, also in a mirror's table`, () => {
+    const documents = (value: unknown) => [
+      { [name]: value },
+      { host: { "https://m.io": { [name]: value } } },
+    ];
+    for (const document of good.flatMap(documents))
+      assert.ok(Array.isArray(endpointsOf(document)), JSON.stringify(document));
+    for (const document of bad.flatMap(documents))
+      assert.equal(endpointsOf(document), `${name} is not what containerd expects`);
+  });
 
 test("names a registry's directory as containerd does", () => {
   assert.deepEqual(directoriesOf("a.io"), ["a.io"]);

@@ -519,6 +519,13 @@ const spelt: readonly (readonly [
     "!GPS126 GPS126",
   ],
   [
+    "a key that must be replaced, although another entry has the next spelling",
+    { "a.io": { auth: "dTpw" }, "a@a.io": { auth: "djpx" }, "https://a.io": { auth: "dzpy" } },
+    { "a.io": "dTpw", "http://a.io": "djpx", "https://a.io": "dzpy" },
+    "GPS157 GPS163 GPS163",
+    "!GPS126 GPS126",
+  ],
+  [
     "Docker Hub, as docker login writes it and without the path",
     { "https://index.docker.io/v1/": { auth: "dTpw" }, "index.docker.io": { auth: "djpx" } },
     { "https://index.docker.io/v1/": "dTpw", "index.docker.io": "djpx" },

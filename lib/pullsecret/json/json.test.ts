@@ -4,6 +4,8 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { spoiledBytes } from "../arbitrary.fixture.ts";
 import { documentLimits, readJson, type JsonRead } from "./json.ts";
+import { Fault, readText } from "./text.ts";
+import { doubleOf, valuesOf } from "./values.ts";
 
 function read(text: string, limits = documentLimits): JsonRead {
   return readJson(Buffer.from(text), limits);
@@ -110,6 +112,30 @@ test("applies the caller's limits exactly", () => {
   });
   const deep = read("[[[]]]", { bytes: 9, depth: 2 });
   assert.deepEqual(deep, { ok: false, faults: [{ kind: "tooDeep", path: "line 1, column 3" }] });
+});
+
+test("reports the first 20 of many faults", () => {
+  for (const [count, reported] of [
+    [19, 19],
+    [20, 20],
+    [25, 20],
+  ] as const) {
+    const result = read(`[${Array.from({ length: count }, () => "1e400").join(",")}]`);
+    assert.ok(!result.ok);
+    const paths = Array.from({ length: reported }, (_, at) => `[${at}]`);
+    assert.deepEqual(
+      result.faults.map(({ path }) => path),
+      paths,
+    );
+  }
+});
+
+test("reports only where the nesting begins if a tree has too many levels", () => {
+  const tree = readText('{"a":[{"b":[0]}]}', 9);
+  assert.ok(!(tree instanceof Fault));
+  const faultsAt = (depth: number) => valuesOf(tree, { numeral: doubleOf, depth }).faults;
+  assert.deepEqual(faultsAt(4), []);
+  assert.deepEqual(faultsAt(3), [{ kind: "tooDeep", path: "a[0]" }]);
 });
 
 test("returns objects that have only their own members", () => {

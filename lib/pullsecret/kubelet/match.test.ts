@@ -153,6 +153,26 @@ test("has a text for every reason why an entry is not tried", () => {
   ]);
 });
 
+/** The kubelet reads headers although it does not use them. */
+const headers: readonly (readonly [headers: string, kind: string | undefined])[] = [
+  ["null", undefined],
+  ["{}", undefined],
+  ['{"X":"y","Z":null}', undefined],
+  ['{"X":1}', "notStringMap"],
+  ['{"X":["y"]}', "notStringMap"],
+  ["[]", "notStringMap"],
+  ['"y"', "notStringMap"],
+];
+for (const [value, kind] of headers)
+  test(`${kind === undefined ? "reads" : "drops"} a file with the headers ${value} as the kubelet does`, () => {
+    for (const name of ["HttpHeaders", "httpheaders", "httpheader\u017f"]) {
+      const file = readAsKubelet(
+        Buffer.from(`{"auths":{"a.io":{"auth":"dTpw"}},"${name}":${value}}`),
+      );
+      assert.equal(file.ok ? undefined : file.kind, kind, name);
+    }
+  });
+
 test("explains each entry of a file that the kubelet drops", () => {
   const answer = explain(
     Buffer.from('{"auths":{"a.io":{"auth":"dTpw"},"b.io":{"auth":"%"}}}'),

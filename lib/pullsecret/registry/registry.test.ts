@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { matchesLabel } from "./glob.ts";
 import { covers, identity, isHubPage, isTriedBefore, overlaps } from "./registry.ts";
 
 const identities: readonly (readonly [key: string, identity: string | undefined])[] = [
@@ -101,3 +102,34 @@ test("takes only Docker's own hosts for pages of Docker Hub", () => {
   ])
     assert.ok(!isHubPage(host), host);
 });
+
+/** For each pattern: labels that it matches as Go does, and labels that it does not match. */
+const patterns: Readonly<Record<string, readonly [matched: string[], others: string[]]>> = {
+  a: [["a"], ["", "b", "aa"]],
+  "*": [["", "a", "ab"], []],
+  "a*b*": [
+    ["ab", "acbc", "abb"],
+    ["", "a", "ba", "ac"],
+  ],
+  "[::a]": [
+    [":", "a"],
+    ["", "b", "[", "::a"],
+  ],
+  "x[ac-e:]y*": [
+    ["xay", "xcyz", "xdy", "xey", "x:y"],
+    ["xby", "xfy", "x-y", "xy", "xa"],
+  ],
+  "[a][b]": [["ab"], ["a", "b", "ba"]],
+  "[a-a]": [["a"], ["b", "-"]],
+  "[c-a]": [[], ["a", "b", "c", "-"]],
+  "[a-]": [[], ["a", "-"]],
+  "[-a]": [[], ["a", "-"]],
+  "[a--]": [[], ["a", "-"]],
+  "[a": [[], ["a", "[a"]],
+  "a[": [[], ["a", "a["]],
+};
+for (const [pattern, [matched, others]] of Object.entries(patterns))
+  test(`matches exactly ${matched.length} of ${matched.length + others.length} labels with ${pattern}`, () => {
+    for (const label of matched) assert.ok(matchesLabel(pattern, label), label);
+    for (const label of others) assert.ok(!matchesLabel(pattern, label), label);
+  });

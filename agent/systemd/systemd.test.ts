@@ -1,9 +1,11 @@
 /** Requests to systemd over its own socket, and which of its errors are definite. */
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import test from "node:test";
+import { setImmediate as soon } from "node:timers/promises";
 import { NodeDirectory } from "#test/harness/agent/node-directory.ts";
 import { comesBack, questioned, ScriptedSystemd } from "#test/harness/agent/scripted-systemd.ts";
-import { SystemdError, isDefinite, NoSystemd, Silence } from "./connection.ts";
+import { connectTo, SystemdError, isDefinite, NoSystemd, Silence } from "./connection.ts";
 import { systemdOver } from "./systemd.ts";
 import { readStates, readUnit, type Unit } from "./unit.ts";
 
@@ -114,6 +116,18 @@ test("does not ask a silent systemd again", async () => {
   await assert.rejects(systemd.unit(fake.unit), Silence);
   // On a busy machine, the time can end before the question has arrived.
   assert.ok(fake.calls.filter((call) => call === questioned).length <= 1);
+});
+
+test("notices that systemd closed an idle connection", { timeout: 10_000 }, async () => {
+  using node = new NodeDirectory();
+  await using fake = await ScriptedSystemd.start(node.systemd);
+  const path = join(node.systemd, "private");
+  const connection = await connectTo(path, new AbortController().signal);
+  await connection.within(5000, (systemd) => readStates(systemd, [fake.unit]));
+  assert.equal(connection.broken(), false);
+  fake.die();
+  while (!connection.broken()) await soon();
+  connection.close();
 });
 
 test("requests no restart that cannot be recorded", async () => {

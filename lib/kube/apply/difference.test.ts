@@ -20,6 +20,11 @@ const cases: readonly (readonly [
   ["accepts null for a declared empty list", { a: null }, { a: [] }, true],
   ["notices items in a list that is declared empty", { a: [1] }, { a: [] }, false],
   ["ignores a field that is declared as undefined", { a: 1 }, { b: undefined }, true],
+  ["accepts an absent field for a declared empty object", {}, { a: {} }, true],
+  ["accepts an absent field for an object without values", {}, { a: { b: undefined } }, true],
+  ["notices an absent field for an object", {}, { a: { b: 1 } }, false],
+  ["does not accept null for an empty object", { a: null }, { a: {} }, false],
+  ["does not accept a text for an empty object", { a: "b" }, { a: {} }, false],
   ["does not accept null for an object", { a: null }, { a: { b: 1 } }, false],
 ];
 for (const [sentence, live, declared, answer] of cases) {

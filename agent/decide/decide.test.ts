@@ -442,6 +442,28 @@ test("records at once what leaves, although programs write again and again", () 
   assert.deepEqual([brief(step), journal.back.entries], ["record GPS268", []]);
 });
 
+test("recognises the provider's answer without a journal, beside another program's entry or not", () => {
+  const config = { restart: "Never", scope: "All" } as const;
+  const empty = { ...unknown, answer: Buffer.alloc(0), rows: ["a.io"], asked: true };
+  const given = decide({ journal: idle, config, installed: empty });
+  assert.ok(given.action === "commit" && given.answer !== undefined);
+  const installed = { ...empty, answer: Buffer.from(given.answer.bytes) };
+  for (const [theirs, place] of [
+    ["https://a.io", "beside"],
+    ["a.io/team", "answer"],
+    ["x.io", "answer"],
+  ] as const) {
+    const found = fileWith(file(`{"auths":{"${theirs}":{"auth":"dTp4"}}}`));
+    const step = decide({ config, installed, file: found, order: "none" });
+    assert.equal(brief(step), "record GPS270");
+    assert.deepEqual(
+      journalOf(step).content.entries.map((each) => `${each.key} ${each.place}`),
+      [`a.io ${place}`],
+      theirs,
+    );
+  }
+});
+
 test("recognises former credentials without a journal, and removes them", () => {
   const former = readFormer(
     nextFormer("", {

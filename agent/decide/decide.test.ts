@@ -464,6 +464,22 @@ test("recognises the provider's answer without a journal, beside another program
   }
 });
 
+test("recognises ours in config.json without a journal, and keeps everything else in the file", () => {
+  const ours = '"a.io":{"auth":"dTpsZWFrZWQ="}';
+  const left = [{ key: "a.io", entry: '{"auth":"dTpsZWFrZWQ="}' }];
+  const former = readFormer(nextFormer("", { left, present: [], salt: "s" }));
+  for (const [bytes, theirs] of [
+    [`{"auths":{${ours}}}`, undefined],
+    [`{"auths":{${ours}},"x":1}`, '{"auths":{},"x":1}'],
+    [`{"auths":{${ours},"x.io":{}}}`, '{"auths":{"x.io":{}}}'],
+    [`{"auths":{${ours},"x.io":{}},"x":1}`, '{"auths":{"x.io":{}},"x":1}'],
+  ] as const) {
+    const contents = { ...released, former } as typeof released;
+    const next = journalOf(decide({ contents, file: fileWith(file(bytes)) }));
+    assert.equal("bytes" in next.theirs ? next.theirs.bytes.toString() : undefined, theirs);
+  }
+});
+
 test("recognises former credentials without a journal, and removes them", () => {
   const former = readFormer(
     nextFormer("", {

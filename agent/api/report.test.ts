@@ -4,6 +4,7 @@ import { test } from "node:test";
 import type { Failure } from "#test/harness/agent/api-server.ts";
 import type { Own } from "./api.ts";
 import { hasReport, isRevision, order, report, setUp, until } from "./api.fixture.ts";
+import { trimmed } from "./objects.ts";
 
 const old = "2020-01-01T00:00:00Z";
 const oldSeconds = Date.parse(old) / 1000;
@@ -28,6 +29,23 @@ test("reports once, as soon as the object exists", async (t) => {
   await until(() => server.reports.length > 1);
   assert.equal(count("patch", "own"), 2);
 });
+
+/** The lengths of the CRD, and characters that the API server refuses or nobody can see. */
+const texts: readonly (readonly [what: string, message: string, sent: string])[] = [
+  ["an ordinary text", "näme 5", "näme 5"],
+  ["the longest text", "x".repeat(800), "x".repeat(800)],
+  ["a longer text", `a${"x".repeat(800)}`, `a${"x".repeat(799)}`],
+  ["control characters", "a\nb\0\u200bc", "a b  c"],
+  ["a half of a character", "a\ud83d", "a "],
+  ["a character that is cut", `${"x".repeat(799)}\u{1f600}`, `${"x".repeat(799)} `],
+];
+for (const [what, message, sent] of texts)
+  test(`sends ${what} as the API server accepts it`, () => {
+    const version = message.repeat(3);
+    const accepted = trimmed({ ...report, message, version });
+    assert.deepEqual(accepted, { ...report, message: sent, version: accepted.version });
+    assert.equal(accepted.version.length, Math.min(version.length, 64));
+  });
 
 test("gives times by the API server's clock", async (t) => {
   const { server, open } = await setUp(t);

@@ -19,6 +19,12 @@ const keys: readonly (readonly [key: string, location: string | undefined])[] = 
   ["[fe80::1%25eth0]", "[fe80::1%eth0] "],
   ["[fe80::1%25%2f]", undefined],
   ["[fe80::1%25]", undefined],
+  ["[fe80::1%25%41]", "[fe80::1%A] "],
+  ["[fe80::1%25a%20b]", "[fe80::1%a b] "],
+  ["[fe80::1%25%25]", "[fe80::1%%] "],
+  ["[fe80::1%25%c3%a4]", undefined],
+  ["[fe80::1%25%zz]", undefined],
+  ["a.io%25b", "a.io%b "],
 ];
 for (const [key, location] of keys)
   test(`reads ${key} as ${location ?? "no registry"}`, () => {

@@ -47,7 +47,9 @@ for (const [what, message, sent] of texts)
     assert.equal(accepted.version.length, Math.min(version.length, 64));
   });
 
-test("gives times by the API server's clock", async (t) => {
+test("gives times by the API server's clock, also hours after the agent began", async (t) => {
+  const now = performance.now.bind(performance);
+  t.mock.method(performance, "now", () => now() + 9 * 3_600_000);
   const { server, open } = await setUp(t);
   const seconds = 1000 * 24 * 3600;
   server.setAhead(seconds * 1000);

@@ -91,6 +91,22 @@ test("writes different content at once", async () => {
   assert.deepEqual(listContests(), []);
 });
 
+const owner = { apiVersion: "v1", kind: "ConfigMap", name: "origin", uid: "7" };
+for (const metadata of [
+  { labels: { a: "b" } },
+  { annotations: { a: "b" } },
+  { finalizers: ["example.com/a"] },
+  { ownerReferences: [owner] },
+])
+  test(`writes other ${Object.keys(metadata).join()} at once`, async () => {
+    const { cluster, listContests, round } = setUp();
+    for (let times = 0; times < 21; times++) await round();
+    assert.equal(listContests().length, 1);
+    const body = { ...secret("ours"), metadata: { name: "one", ...metadata } };
+    await cluster.apply(path, body, ours);
+    assert.deepEqual(listContests(), []);
+  });
+
 test("counts writes of the same content as the same write, whatever resourceVersion they are based on", async () => {
   const { cluster } = setUp();
   const bodies = Array.from({ length: 21 }, (_, n) => ({

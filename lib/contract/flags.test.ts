@@ -157,6 +157,12 @@ test("shows in the usage a line for each row, with the value to give", () => {
   );
 });
 
+test("shows no default in the usage if it is empty", () => {
+  const row = { read: text, what: "for the painter" } as const;
+  assert.equal(usage({ a: { ...row, standard: "" } }), "  --a for the painter\n");
+  assert.equal(usage({ a: { ...row, standard: "0" } }), "  --a for the painter [0]\n");
+});
+
 test("does not read the letters after an unknown letter as another flag and its value", () => {
   const table = { name: { read: text, short: "n", what: "a name" } } as const;
   const read = readFlags(table, { argv: ["-ppl4nted"], quote: JSON.stringify });

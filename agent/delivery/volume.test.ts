@@ -39,6 +39,21 @@ test("waits for a volume that is missing, incomplete or replaced while it is rea
   }
 });
 
+for (const [failures, tries, kind] of [
+  [0, 1, "refused"],
+  [2, 3, "refused"],
+  [3, 3, "incomplete"],
+] as const)
+  test(`tries ${tries} times if ${failures} reads fail`, (t) => {
+    let begun = 0;
+    const contents = readVolume(mount(t, files), (file) => {
+      file((begun += 1) <= failures ? "absent" : "revision");
+      return { kind: "refused", why: "read" };
+    });
+    assert.deepEqual(contents, { kind, why: kind === "refused" ? "read" : "ENOENT" });
+    assert.equal(begun, tries);
+  });
+
 test("waits while the volume is empty, because the Secret does not exist", (t) => {
   assert.equal(read(mount(t, {})).kind, "incomplete");
 });

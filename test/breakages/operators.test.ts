@@ -19,6 +19,8 @@ const rows: readonly (readonly [source: string, broken: readonly string[]])[] = 
   ["const x = [];", []],
   ["const x = { a, b: c };", ["const x = { ...{}, b: c };", "const x = { a, ...{} };"]],
   ['log.warn({ a: b < c }, "text");', []],
+  ['log[a ? "warn" : "error"]({ b: c < d }, "text");', []],
+  ["x = (a < b ? -1 : 1);", ["undefined;", "x = (!(a < b) ? -1 : 1);", "x = (a <= b ? -1 : 1);"]],
   ["type A = 1;", []],
 ];
 

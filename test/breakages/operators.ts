@@ -15,7 +15,7 @@ const pairs = "=== !== < <= > >= + - * / true false min max some every startsWit
 const narrowing = new Set(["filter", "slice", "toReversed", "toSorted", "trim"]);
 
 /** Calls whose effect only people notice. A test of them would repeat the text. */
-const logs = /(?:^|[.#])log(?:ger)?(?:\.\w+)?$/;
+const logs = /(?:^|[.#])log(?:ger)?(?:\.\w+|\[.*\])?$/s;
 
 export function breakagesOf(file: string, source: string): readonly Breakage[] {
   const ignored: Range[] = [];
@@ -44,7 +44,13 @@ export function breakagesOf(file: string, source: string): readonly Breakage[] {
       negate(node);
       replace(node.test, "false");
     },
-    ConditionalExpression: negate,
+    ConditionalExpression(node) {
+      negate(node);
+      // Only the sign of a comparison's result counts.
+      const { consequent, alternate } = node;
+      if (textOf(consequent) === "-1" && textOf(alternate) === "1")
+        ignored.push(consequent, alternate);
+    },
     LogicalExpression(node) {
       replace(node, textOf(node.left));
       replace(node, textOf(node.right));

@@ -6,6 +6,9 @@ import { delimiter, join } from "node:path";
 /** The mounts and the boot ID are read from /proc. */
 export const needsProc = process.platform !== "linux" && "needs Linux: the agent reads /proc";
 
+export const needsRoot =
+  process.getuid?.() !== 0 && "needs root: only root can give a file to another user";
+
 /** Some minimal container images do not have the program. */
 export const needsFifo =
   !(process.env["PATH"] ?? "").split(delimiter).some((dir) => existsSync(join(dir, "mkfifo"))) &&

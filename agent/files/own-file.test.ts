@@ -5,9 +5,8 @@ import { chownSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from "
 import { join } from "node:path";
 import test from "node:test";
 import { temporary } from "#test/temporary.ts";
+import { needsRoot } from "./needs.fixture.ts";
 import { readOwn, readRegular } from "./own-file.ts";
-
-const withoutRoot = process.getuid?.() !== 0 && "needs root: only root can give a file away";
 
 test("reads a file up to the limit, and no byte of a larger file", (t) => {
   const file = join(temporary(t), "file");
@@ -40,7 +39,7 @@ test("names the size of a file that is too large, and the limit", (t) => {
   assert.deepEqual(readOwn(file, 2 * 1024 * 1024), { kind: "refused", why });
 });
 
-test("names the owner of a file of another user", { skip: withoutRoot }, (t) => {
+test("names the owner of a file of another user", { skip: needsRoot }, (t) => {
   const file = join(temporary(t), "file");
   writeFileSync(file, "1");
   const ours = readOwn(file, 4);

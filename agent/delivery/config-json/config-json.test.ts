@@ -3,10 +3,9 @@ import assert from "node:assert/strict";
 import { chownSync, linkSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
+import { needsRoot } from "#agent/files/needs.fixture.ts";
 import { temporary } from "#test/temporary.ts";
 import { readConfigFile } from "./config-json.ts";
-
-const withoutRoot = process.getuid?.() !== 0 && "needs root: only root can give a file away";
 
 const rows: readonly (readonly [what: string, make: (file: string) => void, why: RegExp])[] = [
   ["a directory", (file) => mkdirSync(file), /^it is not a regular file$/],
@@ -33,7 +32,7 @@ for (const [what, make, why] of rows)
     assert.match(read.kind === "refused" ? read.why : read.kind, why);
   });
 
-test("refuses to replace a file of another user", { skip: withoutRoot }, (t) => {
+test("refuses to replace a file of another user", { skip: needsRoot }, (t) => {
   const file = join(temporary(t), "config.json");
   writeFileSync(file, "{}");
   chownSync(file, 12, 34);
@@ -44,8 +43,8 @@ test("refuses to replace a file of another user", { skip: withoutRoot }, (t) => 
 test("tells a missing, a readable and an unreadable file apart", (t) => {
   const file = join(temporary(t), "config.json");
   const read = () => {
-    const found = readConfigFile(file);
-    return found.kind === "file" ? [Object.keys(found.file), found.unreadable] : found;
+    const reading = readConfigFile(file);
+    return reading.kind === "file" ? [Object.keys(reading.file), reading.unreadable] : reading;
   };
   assert.deepEqual(read(), [["absent"], undefined]);
   writeFileSync(file, "{}");

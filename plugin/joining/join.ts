@@ -106,11 +106,10 @@ export async function join(pair: Pair, asked: Asked): Promise<Date> {
     await host.apply(profilePath(name), profileOf(name, id, flags, new Date()), how);
     return new Date(timesIn(token).expires);
   } catch (error) {
-    const next = isRepeated
-      ? "join again"
-      : (await undo(pair, name, joinedBy, written))
-        ? "nothing of the join is left"
-        : `join again, or kubectl pull-secret fleet remove ${name}`;
+    const isUndone = !isRepeated && (await undo(pair, name, joinedBy, written));
+    // After a repeated join, the cluster may still work with its earlier token.
+    const retry = isRepeated ? "" : `, or kubectl pull-secret fleet remove ${name}`;
+    const next = isUndone ? "nothing of the join is left" : `join again${retry}`;
     throw new Refused(`${name}: ${(error as Error).message}; ${next}`);
   }
 }

@@ -14,6 +14,9 @@ for (const host of ["127.0.0.1", "::1"])
     const { port } = server;
     const hosts = new Set(server.requests.map(({ host }) => host));
     assert.deepEqual([...hosts], [host === "::1" ? `[::1]:${port}` : `127.0.0.1:${port}`]);
+    // Audit logs show it.
+    const userAgents = new Set(server.requests.map(({ userAgent }) => userAgent));
+    assert.deepEqual([...userAgents], ["global-pull-secret-agent"]);
   });
 
 test("sends no token to a server of another authority, until ca.crt names that authority", async (t) => {

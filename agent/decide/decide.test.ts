@@ -414,6 +414,13 @@ test("repairs a drift without a restart, after a pause if it comes again and aga
   assert.equal(brief(decide({ ...drifted, writeIn: 700 })), "wait GPS225");
 });
 
+test("closes a file that another program made readable for others, although it means the same", () => {
+  const { bytes } = overlay(idle.theirs, idle.content) as Extract<File, { bytes: Buffer }>;
+  const readable = fileWith(file(`${bytes.toString()}\n`, 0o644));
+  const step = decide({ journal: idle, file: readable });
+  assert.equal(brief(step), "commit GPS225");
+});
+
 test("records that the file was removed before it may write, because a new file does not show that", () => {
   const removed = { journal: idle, file: fileWith({ absent: true }), writeIn: 700 };
   const step = decide(removed);

@@ -250,6 +250,18 @@ test("H18: does not try the content again for an order that came during the chan
   }
 });
 
+test("waits for no reread of what the process read at its start, in both directions", () => {
+  for (const journal of [restarting, reviving] as const)
+    for (const [written, left] of [
+      [ago(9000), never],
+      [ago(8999), ago(8999)],
+    ] as const) {
+      const end = { ...journal, written, asked: ago(9000) };
+      const next = journalOf(decide({ journal: end, unit: renewed(8000) }));
+      assert.deepEqual([next.phase, next.written], ["resting", left]);
+    }
+});
+
 test("names the failed content although it was taken without an order", () => {
   const step = decide({ journal: before, order: "none", contents: served });
   assert.equal(step.action, "nothing");

@@ -15,10 +15,16 @@ test("reads the mounts at these points, from a list of more than 32 MiB", (t) =>
   const first = "32 21 0:5 / /with\\040space ro - tmpfs tmpfs rw\n";
   const last = "33 21 8:1 /lib /host/kubelet rw - ext4 /dev/sda rw";
   writeFileSync(list, first + pods + last);
-  const pods7 = "/host/kubelet/pods/é7";
-  assert.deepEqual(readMounts(["/with space", "/host/kubelet", pods7], list), [
+  // These lines need several reads, which end anywhere in a line.
+  const asked = Array.from({ length: 100 }, (_, index) => ({
+    device: `0:${index}`,
+    source: `/${" ".repeat(950)}`,
+    point: `/host/kubelet/pods/é${index}`,
+  }));
+  const points = ["/with space", "/host/kubelet", ...asked.map(({ point }) => point)];
+  assert.deepEqual(readMounts(points, list), [
     { device: "0:5", source: "/", point: "/with space" },
-    { device: "0:7", source: `/${" ".repeat(950)}`, point: pods7 },
+    ...asked,
     { device: "8:1", source: "/lib", point: "/host/kubelet" },
   ]);
 });

@@ -211,7 +211,7 @@ test("keeps the last three unreadable files, mode 0600, until a credential in th
 });
 
 test("drops the copies of what leaves with a record, and all copies after a loss of the journal", async (t) => {
-  const { folder } = place(t);
+  const { folder, put } = place(t);
   await saveJournal(folder, idle, undefined);
   writeFileSync(join(folder, "unreadable-1"), '"dTpvbGQ=');
   writeFileSync(join(folder, "unreadable-2"), "{");
@@ -222,6 +222,10 @@ test("drops the copies of what leaves with a record, and all copies after a loss
   await saveJournal(folder, idle, restarting);
   assert.deepEqual(unreadableIn(folder), ["unreadable-2"]);
   await saveJournal(folder, idle, undefined);
+  assert.deepEqual(unreadableIn(folder), []);
+  writeFileSync(join(folder, "unreadable-4"), "{");
+  rmSync(join(folder, "journal.json"));
+  await put(idle, undefined);
   assert.deepEqual(unreadableIn(folder), []);
 });
 

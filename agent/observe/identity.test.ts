@@ -78,6 +78,11 @@ const rows: readonly (readonly [
     /^the kubelet has its pods in \/data\/kubelet\/pods of device 254:0, not in \/var\/lib\/kubelet\/pods of device 254:0$/,
   ],
   [
+    "another directory with a separate disk for its pods",
+    list([root, standard, kubeletDirectory], [disk, pod(""), termination]),
+    /^the kubelet has its pods in \/ of device 0:39, not in /,
+  ],
+  [
     "the same path on another disk",
     list([disk, standard, kubeletDirectory], [root, pod(`${standard}/pods`), termination]),
     /of device 254:0, not in .* of device 0:39$/,

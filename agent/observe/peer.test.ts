@@ -30,6 +30,21 @@ const rows: readonly (readonly [what: string, table: string, expected: boolean])
       row(server, "0300007F:9C40"),
     false,
   ],
+  ...[
+    [row("0100007F:9C41", server), row(server, "0100007F:9C41")],
+    [row(client, "0100007F:2809"), row("0100007F:2809", client)],
+  ].flatMap(([end = "", otherEnd = ""]) => [
+    [
+      "another user's end, and one of root's with one of the ports",
+      row(client, server, 65_534) + row(server, client) + end,
+      false,
+    ] as const,
+    [
+      "another user serves it, and root a connection with one of the ports",
+      ours + row(server, client, 65_534) + otherEnd,
+      false,
+    ] as const,
+  ]),
   ["the table is empty", "", false],
 ];
 for (const [what, table, expected] of rows)

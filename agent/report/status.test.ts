@@ -1,7 +1,7 @@
 /** The log. Every lasting state is logged, but flapping must not fill a disk. */
 import assert from "node:assert/strict";
 import test from "node:test";
-import { SystemdError, NoAnswer } from "../systemd/connection.ts";
+import { NoAnswer, NoSystemd, SystemdError } from "../systemd/connection.ts";
 import { formatLine, record, type Step, wait, type Code } from "../facts/step.ts";
 import { FileChanged, FileError } from "../files/atomic-write.ts";
 import { Status, failureStep, LogLimiter } from "./status.ts";
@@ -47,6 +47,7 @@ test("logs one line a minute for a reason whose detail changes all the time", ()
 test("turns an error into a reason: no answer, a file operation, another writer, or an unforeseen error", () => {
   const errors: readonly (readonly [Error, string])[] = [
     [new NoAnswer("x"), "GPS210"],
+    [new NoSystemd("x"), "GPS262"],
     [new SystemdError("org.freedesktop.DBus.Error.AccessDenied", "x"), "GPS210"],
     [new FileChanged("x"), "GPS209"],
     [Object.assign(new Error("x"), { syscall: "open", code: "ENOSPC" }), "GPS208"],

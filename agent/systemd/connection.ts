@@ -96,7 +96,7 @@ const mostEnded = 32;
 
 /** Starts to connect to systemd's socket. `stop` ends any wait. */
 export async function connectTo(path: string, stop: AbortSignal): Promise<Connection> {
-  const { Message, MessageType, sessionBus } = await import("dbus-next");
+  const { Message, sessionBus } = await import("dbus-next");
   const { promise: failed, reject } = Promise.withResolvers<never>();
   let broken = false;
   const fail = (error: Error) => {
@@ -133,9 +133,9 @@ export async function connectTo(path: string, stop: AbortSignal): Promise<Connec
 
   const ended: Ended[] = [];
   let listener: ((endedJob: Ended) => void) | undefined;
-  bus.on("message", ({ type, member, body }: Message) => {
+  bus.on("message", ({ member, body }: Message) => {
     // systemd sends its direct peers every signal, such as each change of each unit.
-    if (type !== MessageType.SIGNAL || member !== "JobRemoved") return;
+    if (member !== "JobRemoved") return;
     const endedJob = { job: body[1], result: String(body[3]) };
     if (ended.push(endedJob) > mostEnded) ended.shift();
     listener?.(endedJob);

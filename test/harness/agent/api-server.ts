@@ -33,6 +33,7 @@ type SeenRequest = Readonly<{
   object: "secret" | "own" | "lease";
   query: URLSearchParams;
   host: string;
+  userAgent: string | undefined;
 }>;
 
 /**
@@ -100,7 +101,7 @@ export async function scriptedApi(t: Cleanup, { node, host = "127.0.0.1" }: Opti
   function answer(request: IncomingMessage, body: string, response: ServerResponse): void {
     const url = new URL(request.url ?? "/", "https://api");
     if (request.headers.authorization !== `Bearer ${token}`) return refuse(response, 401);
-    const seen = seenRequest(request.method ?? "", url, request.headers.host ?? "");
+    const seen = seenRequest(request, url);
     if (seen === undefined) return refuse(response, 403);
     requests.push(seen);
     const failure = failures.get(seen.kind);
@@ -120,12 +121,16 @@ export async function scriptedApi(t: Cleanup, { node, host = "127.0.0.1" }: Opti
   }
 
   /** Undefined if an agent has no right to do this. */
-  function seenRequest(method: string, { pathname, searchParams: query }: URL, host: string) {
+  function seenRequest(
+    { method, headers }: IncomingMessage,
+    { pathname, searchParams: query }: URL,
+  ) {
     const object = { [secretPath]: "secret", [ownPath]: "own" }[pathname] as "secret" | "own";
     const name = object === "secret" ? globalSecretName : node;
     const kind: RequestKind = query.has("watch") ? "watch" : "list";
     const isNamed = query.get("fieldSelector") === `metadata.name=${name}`;
-    const seen = { query, host };
+    const { host = "", "user-agent": userAgent } = headers;
+    const seen = { query, host, userAgent };
     if (method === "GET" && object !== undefined && isNamed) return { kind, object, ...seen };
     if (method === "GET" && pathname === `${leasePath}/${node}`)
       return { kind: "lease", object: "lease", ...seen } as const;

@@ -6,12 +6,13 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { test } from "node:test";
+import { test, type TestContext } from "node:test";
 import { text } from "node:stream/consumers";
 import { temporary } from "#test/temporary.ts";
 import { pino } from "pino";
 import { issue } from "#test/harness/api/certificate.ts";
 import { until } from "../test/cluster/await.ts";
+import type { Meters } from "#runtime/metrics.ts";
 import { serveProgram } from "#runtime/run.ts";
 import { openController } from "./cluster.ts";
 import { parseConfig } from "./policy/config.ts";
@@ -21,6 +22,8 @@ class EmptyCluster {
   /** Milliseconds by which the server's clock is ahead of ours. */
   ahead = 0;
   additional: object | undefined;
+  /** The status that answers each write, except of the Lease and of Events. */
+  status = 404;
   readonly events: string[] = [];
   readonly server = createServer((request, response) => void this.#answer(request, response));
 
@@ -49,7 +52,8 @@ class EmptyCluster {
       const items = isAsked && this.additional !== undefined ? [this.additional] : [];
       return respond(200, { kind: "List", items, metadata: { resourceVersion: "1" } });
     }
-    return respond(404, { kind: "Status", reason: "NotFound" });
+    const status = request.method === "GET" ? 404 : this.status;
+    return respond(status, { kind: "Status", reason: "NotFound" });
   }
 }
 
@@ -142,39 +146,64 @@ test("a replica that may not read its own pod ends before it takes part in the e
   assert.ok(!asked.some((url) => url.includes("/leases/")));
 });
 
-test("uses the API server's clock, however much the controller's clock differs", async (t) => {
-  const folder = temporary(t);
-  const api = new EmptyCluster();
-  const days = 3;
-  api.ahead = days * 24 * 3_600_000;
-  const metadata = { name: "additional-pull-secret", uid: "u", resourceVersion: "1" };
-  api.additional = { metadata, type: "Opaque", data: {} };
+/** Serves this cluster with a controller of one replica until the test ends. */
+async function serve(t: TestContext, api: EmptyCluster): Promise<Meters> {
   api.server.listen(0, "127.0.0.1");
   await once(api.server, "listening");
   const server = `http://127.0.0.1:${(api.server.address() as AddressInfo).port}`;
-  const kubeconfig = writeKubeconfig(folder, "late", { server, "insecure-skip-tls-verify": true });
-  const parsed = parseConfig([
-    "--kubeconfig",
-    kubeconfig,
-    "--agent-image",
-    "a.example/gps:1",
-    "--listen",
-    ":0",
-  ]);
+  const cluster = { server, "insecure-skip-tls-verify": true };
+  const kubeconfig = writeKubeconfig(temporary(t), "late", cluster);
+  const flags = ["--kubeconfig", kubeconfig, "--agent-image", "a.example/gps:1", "--listen", ":0"];
+  const parsed = parseConfig(flags);
   assert.ok(parsed.ok);
   const stop = new AbortController();
-  const served = serveProgram(program, parsed.value, {
-    log: pino({ level: "silent" }),
-    stop,
-    lost: () => assert.fail("the Lease is lost"),
-  });
+  const { promise: opened, resolve } = Promise.withResolvers<Meters>();
+  const open: typeof openController = (config, around) => {
+    resolve(around.meters);
+    return openController(config, around);
+  };
+  const log = pino({ level: "silent" });
+  const lost = () => assert.fail("the Lease is lost");
+  const served = serveProgram({ ...program, open }, parsed.value, { log, stop, lost });
   t.after(async () => {
     stop.abort();
     await served;
     api.server.closeAllConnections();
     api.server.close();
   });
+  return opened;
+}
+
+const metadata = { name: "additional-pull-secret", uid: "u", resourceVersion: "1" };
+
+test("uses the API server's clock, however much the controller's clock differs", async (t) => {
+  const api = new EmptyCluster();
+  const days = 3;
+  api.ahead = days * 24 * 3_600_000;
+  api.additional = { metadata, type: "Opaque", data: {} };
+  await serve(t, api);
   await until("an Event was created", () => api.events.length > 0, { timeout: 20_000 });
   const [time = ""] = api.events;
   assert.equal(Math.round((Date.parse(time) - Date.now()) / (24 * 3_600_000)), days);
 });
+
+for (const [status, result] of [
+  [409, "conflict"],
+  [500, "error"],
+] as const)
+  test(`counts a run that ends with ${status} as ${result}`, async (t) => {
+    const api = new EmptyCluster();
+    api.status = status;
+    const document = '{"auths":{"a.io":{"auth":"dTpw"}}}';
+    const data = { ".dockerconfigjson": Buffer.from(document).toString("base64") };
+    api.additional = { metadata, type: "kubernetes.io/dockerconfigjson", data };
+    const { registry } = await serve(t, api);
+    const counted = new RegExp(
+      `^global_pull_secret_reconcile_total\\{result="${result}"\\} [1-9]`,
+      "m",
+    );
+    await until("it is counted", async () => counted.test(await registry.metrics()), {
+      timeout: 5000,
+    });
+    assert.doesNotMatch(await registry.metrics(), /_reconcile_total\{result="ok"\} [1-9]/);
+  });

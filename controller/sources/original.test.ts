@@ -104,4 +104,6 @@ test("uses the result of a watch at once, without a pause", async () => {
   await on.read();
   on.informer.listed(secret, "1");
   assert.equal(await on.read(), secret);
+  on.informer.lost();
+  assert.equal(await on.read(), secret, "the pause ended with the trouble");
 });

@@ -67,8 +67,9 @@ function fleetWith(t: TestContext, count: number): { fleet: Fleet; written: Flee
         ? { metadata: { resourceVersion: "1" }, type: "Opaque", data: {} }
         : undefined;
     },
-    async apply(path: string, { status }: { status: FleetSecretStatus }) {
-      if (path.endsWith("/status")) written.push(status);
+    async apply(path: string, sent: { status: FleetSecretStatus }) {
+      if (path.endsWith("/status")) written.push(sent.status);
+      return sent;
     },
     async patch() {},
     async create() {},
@@ -174,6 +175,19 @@ test("does not give up an unreachable cluster between the grace period and the d
   }
   assert.ok(seconds !== undefined && seconds <= 8 * 3600, `again in ${seconds} s`);
   assert.equal(written.at(-1)?.givenUp, undefined);
+});
+
+test("counts a cluster's grace from its first run, although each run gets the first stored object", async (t) => {
+  const { fleet } = fleetWith(t, 0);
+  t.mock.timers.enable({ apis: ["Date"] });
+  const clusters = [{ name: "gone", state: "Done" }];
+  const stale = { ...object, status: { clusters } } as unknown as FleetSecret;
+  const pauses: unknown[] = [];
+  for (let run = 0; run < 2; run += 1) {
+    pauses.push((await fleet.run(stale, [stale]))?.seconds);
+    t.mock.timers.tick(240_000);
+  }
+  assert.deepEqual(pauses, [300, 60]);
 });
 
 /** Without Cluster API's types nothing tells whether a Cluster was deleted. */

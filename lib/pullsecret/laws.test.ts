@@ -17,7 +17,7 @@ import { explain, match } from "./kubelet/match.ts";
 import { readAsKubelet } from "./kubelet/kubelet.ts";
 import { imagesOf, meaningOf } from "./registry/key.ts";
 import { merge, type Merged, type MergePolicy } from "./merge/merge.ts";
-import { agree, isOriginal, offersOf, type MergeSource } from "./merge/offer.ts";
+import { agree, called, isOriginal, offersOf, type MergeSource } from "./merge/offer.ts";
 import { parse, type Accepted } from "./document/parse.ts";
 import { formatProblem } from "./problems/problems.ts";
 import {
@@ -375,7 +375,10 @@ test("warns about every source that takes over an image from another source", ()
 /** Images that all of these keys might serve. */
 function probesOf(...keys: readonly string[]): string[] {
   const meant = keys.map((key) => (isHubLogin(key) ? "docker.io" : (identity(key) ?? "")));
-  const hosts = meant.map((registry) => hostOf(registry).replaceAll("*", "q"));
+  const [labels = [], others = []] = meant.map((registry) => hostOf(registry).split("."));
+  // Both of "docker.*" and "*.io" match docker.io.
+  const both = labels.map((label, at) => (label.includes("*") ? (others[at] ?? label) : label));
+  const hosts = [labels, others, both].map((host) => host.join(".").replaceAll("*", "q"));
   const paths = meant.map((registry) => registry.slice(hostOf(registry).length));
   return hosts.flatMap((host) =>
     paths.flatMap((path) => [`${host}${path}/zz`, `${host}${path}zz`]),
@@ -425,6 +428,24 @@ test("warns that an entry is tried before another, or is never tried, only if th
     { numRuns: 1000 },
   );
   assert.ok(named > 20, `${named} warnings: the generator misses this case`);
+});
+
+test("names a registry of another source only if that source has an entry for it", () => {
+  const named = new Set<string>();
+  fc.assert(
+    fc.property(ranked, policies, (sources, policy) => {
+      for (const { code, what } of mergeAll(sources, policy).warnings) {
+        const [, key, name] = / before "([^"]*)" of (.*?)(?:;|$)/.exec(what) ?? [];
+        if (key === undefined) continue;
+        named.add(code);
+        const source = sources.find(({ id }) => called(id) === name);
+        const served = source?.accepted.entries.map(({ registry }) => imagesOf(registry));
+        assert.ok(served?.includes(imagesOf(key)), `${key} of ${name}: ${served?.join(", ")}`);
+      }
+    }),
+    { numRuns: 1000 },
+  );
+  assert.deepEqual([...named].toSorted(), ["GPS165", "GPS172"]);
 });
 
 test("serves a protected registry's images only with the original's credential", () => {

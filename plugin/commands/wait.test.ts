@@ -126,6 +126,8 @@ const absent: readonly (readonly [reported: GlobalPullSecret, argv: string, code
   [object({ spec: teamA, status: { conditions: inForce } }), "--source team-a --deleted", 0],
   [served, "--deleted", 3],
   [served, "", 3],
+  [onItsWay, "", 3],
+  [failed, "", 3],
   [servedA, "--source team-a", 3],
 ];
 

@@ -10,9 +10,9 @@ import type { Problem } from "#pullsecret/problems/problems.ts";
 import { imagesOf } from "#pullsecret/registry/key.ts";
 import { suppliersIn, type Published } from "../objects/global-secret.ts";
 import type { RememberedState } from "../objects/state.ts";
-import { choose, nothing, type JoinedSources, type SourceReading } from "./choice.ts";
+import { choose, type JoinedSources, type SourceReading } from "./choice.ts";
 import type { SourceInput, Withdrawal } from "./input.ts";
-import { readSource, type Remembered } from "./source.ts";
+import { nothing, readSource, type Remembered } from "./source.ts";
 import { registriesOf, verdictOf, type RegistryVerdict, type SourceVerdict } from "./verdict.ts";
 
 /** The content for global-pull-secret, without a revision. */

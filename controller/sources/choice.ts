@@ -9,7 +9,7 @@ import { joinSources, type Joined } from "#pullsecret/merge/join.ts";
 import type { MergePolicy } from "#pullsecret/merge/merge.ts";
 import type { Problem } from "#pullsecret/problems/problems.ts";
 import type { SourceInput } from "./input.ts";
-import type { ReadSource, Supply } from "./source.ts";
+import { nothing, type ReadSource, type Supply } from "./source.ts";
 
 /** A source with its documents. Sources are ordered highest priority first, the original last. */
 export type SourceReading = Readonly<{ input: SourceInput }> & ReadSource;
@@ -23,14 +23,6 @@ type Choice = Readonly<{ input: SourceInput; source: Supply; leftOut: boolean }>
 export type JoinedSources = Extract<Joined, { ok: true }> &
   Readonly<{ choices: readonly Choice[] }>;
 type Outcome = JoinedSources | Readonly<{ ok: false; problems: readonly Problem[] }>;
-
-/** What a source without a document supplies. */
-export const nothing: Supply = {
-  entries: undefined,
-  text: undefined,
-  problems: [],
-  present: false,
-};
 
 /**
  * Chooses a document of each source. `ok` is false if a changed flag forbids even the documents

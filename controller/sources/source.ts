@@ -26,7 +26,13 @@ export type Supply = Readonly<{
 /** `before`: the last accepted document. Undefined if there never was one. */
 export type ReadSource = Readonly<{ now: Supply; before: Supply | undefined }>;
 
-const none: Supply = { entries: undefined, text: undefined, problems: [], present: false };
+/** What a source without a document supplies. */
+export const nothing: Supply = {
+  entries: undefined,
+  text: undefined,
+  problems: [],
+  present: false,
+};
 
 /** The records of accepted documents: the published Secret and the state. */
 export type Remembered = Readonly<{ published: Published | undefined; state: RememberedState }>;
@@ -43,7 +49,7 @@ export function readSource(input: SourceInput, remembered: Remembered): ReadSour
 }
 
 function readAdditional({ id, lookup, lost }: AdditionalInput, remembered: Remembered): ReadSource {
-  if (lookup === "absent") return { now: none, before: undefined };
+  if (lookup === "absent") return { now: nothing, before: undefined };
   const before = lastGood(remembered, id, "additional");
   if (lookup === "kept") return fallBack(before, true, ...shrinking(id, lost));
   return read(lookup, id, "additional", before, true);
@@ -61,12 +67,12 @@ function readExtra({ id, secret, lookup, lost }: ExtraInput, remembered: Remembe
   const name = secret.slice(secret.indexOf("/") + 1);
   if (lookup === "reserved")
     return {
-      now: { ...none, problems: [finding("sourceReserved", id, "secretRef.name", name)] },
+      now: { ...nothing, problems: [finding("sourceReserved", id, "secretRef.name", name)] },
       before: undefined,
     };
   if (lookup === "absent")
     return {
-      now: { ...none, problems: [finding("sourceMissing", id, secret)] },
+      now: { ...nothing, problems: [finding("sourceMissing", id, secret)] },
       before: undefined,
     };
   const before = lastGood(remembered, id, "additional");
@@ -99,7 +105,7 @@ function fallBack(
   isWanted: boolean,
   ...problems: readonly Problem[]
 ): ReadSource {
-  return { now: { ...none, present: isWanted, ...before, problems }, before };
+  return { now: { ...nothing, present: isWanted, ...before, problems }, before };
 }
 
 function read(

@@ -92,7 +92,6 @@ const isObject = (value: unknown): value is object => typeof value === "object" 
 /** Looks into a list once: in YAML, a list can contain itself. */
 const flat = (documents: readonly unknown[]): object[] =>
   documents
-    .filter((document) => isObject(document))
     .flatMap((document) => {
       const { items } = document as Manifest;
       return Array.isArray(items) ? (items as readonly unknown[]) : [document];

@@ -24,8 +24,6 @@ export function expiryOf({ password }: Credential): Date | undefined {
 }
 
 function memberOf(json: Buffer, name: string): unknown {
-  // Most passwords are not base64 of an object.
-  if (json[0] !== 0x7b) return undefined;
   try {
     return (JSON.parse(json.toString("utf8")) as Record<string, unknown>)[name];
   } catch {

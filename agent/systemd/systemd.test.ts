@@ -6,7 +6,7 @@ import { setImmediate as soon } from "node:timers/promises";
 import { NodeDirectory } from "#test/harness/agent/node-directory.ts";
 import { comesBack, questioned, ScriptedSystemd } from "#test/harness/agent/scripted-systemd.ts";
 import { connectTo, SystemdError, isDefinite, NoSystemd, Silence } from "./connection.ts";
-import { systemdOver } from "./systemd.ts";
+import { type Systemd, systemdOver } from "./systemd.ts";
 import { readStates, readUnit, type Unit } from "./unit.ts";
 
 const over = ({ systemd }: NodeDirectory) => systemdOver(systemd, new AbortController().signal);
@@ -117,6 +117,45 @@ test("does not ask a silent systemd again", async () => {
   // On a busy machine, the time can end before the question has arrived.
   assert.ok(fake.calls.filter((call) => call === questioned).length <= 1);
 });
+
+const waits: readonly (readonly [
+  what: string,
+  milliseconds: number,
+  silent: "Get" | "RestartUnit",
+  ask: (systemd: Systemd, unit: string) => Promise<unknown>,
+  outcome: unknown,
+])[] = [
+  [
+    "10 s for an answer",
+    10_000,
+    "Get",
+    (systemd, unit) => systemd.unit(unit).catch((error: Error) => error.constructor),
+    Silence,
+  ],
+  [
+    "210 s for the end of a restart",
+    210_000,
+    "RestartUnit",
+    (systemd, unit) => systemd.restart(unit, () => Promise.resolve()),
+    { result: "unknown" },
+  ],
+];
+for (const [what, milliseconds, silent, ask, outcome] of waits)
+  test(`waits ${what}, and no longer`, { timeout: 10_000 }, async (t) => {
+    t.mock.timers.enable({ apis: ["setTimeout"] });
+    using node = new NodeDirectory();
+    await using fake = await ScriptedSystemd.start(node.systemd);
+    fake.silent.add(silent);
+    const outcomes: unknown[] = [];
+    const asked = ask(over(node), fake.unit).then((is) => outcomes.push(is));
+    while (!fake.calls.some((call) => call.startsWith(silent))) await soon();
+    t.mock.timers.tick(milliseconds - 1);
+    await soon();
+    assert.deepEqual(outcomes, []);
+    t.mock.timers.tick(1);
+    await asked;
+    assert.deepEqual(outcomes, [outcome]);
+  });
 
 test("notices that systemd closed an idle connection", { timeout: 10_000 }, async () => {
   using node = new NodeDirectory();

@@ -24,13 +24,16 @@ type Setup = Readonly<{
   host?: string;
   /** Milliseconds. No test waits for the standard, an hour. */
   silence?: Readonly<{ answer?: number; watch?: number }>;
+  /** Whether the client has its usual clock and its usual silences instead; default: no. */
+  isUsual?: boolean;
 }>;
 
 /**
  * Starts the server. `open` starts the client. The client's clock stands still until a test moves
  * it.
  */
-export async function setUp(t: TestContext, { host = "127.0.0.1", silence }: Setup = {}) {
+export async function setUp(t: TestContext, setup: Setup = {}) {
+  const { host = "127.0.0.1", silence, isUsual = false } = setup;
   const server = await scriptedApi(t, { node, host });
   const clock = { now: 0 };
   const pauses: number[] = [];
@@ -52,8 +55,10 @@ export async function setUp(t: TestContext, { host = "127.0.0.1", silence }: Set
         ...options,
       },
       {
-        clock: () => clock.now,
-        silence: { answer: 3_600_000, watch: 3_600_000, ...silence },
+        ...(!isUsual && {
+          clock: () => clock.now,
+          silence: { answer: 3_600_000, watch: 3_600_000, ...silence },
+        }),
         pause: async (milliseconds) => {
           pauses.push(milliseconds);
           await setImmediate();

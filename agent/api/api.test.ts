@@ -1,5 +1,6 @@
 /** The API client against a scripted API server: what it shows, and the requests that it makes. */
 import assert from "node:assert/strict";
+import { Socket } from "node:net";
 import { test } from "node:test";
 import type { Failure } from "#test/harness/agent/api-server.ts";
 import type { Seen } from "./api.ts";
@@ -274,6 +275,59 @@ test("gives up a watch that stays silent", async (t) => {
   const { open, count } = await setUp(t, { silence: { watch: 50 } });
   open();
   await until(() => count("watch", "own") > 1 && count("watch", "secret") > 1);
+});
+
+for (const [kind, limit] of [
+  ["list", 20_000],
+  ["watch", 150_000],
+] as const)
+  test(`gives up a ${kind} after ${limit / 1000} s of silence, and not before`, async (t) => {
+    const { server, open, count } = await setUp(t, { isUsual: true });
+    const limits = new Map<Socket, number>();
+    t.mock.method(Socket.prototype, "setTimeout", function (this: Socket, milliseconds: number) {
+      limits.set(this, milliseconds);
+      return this;
+    });
+    /** Returns how many of the client's connections end after that silence. */
+    const silentFor = (milliseconds: number) => {
+      const ended = [...limits].filter(
+        ([{ remotePort }, most]) => remotePort === server.port && most <= milliseconds,
+      );
+      for (const [socket] of ended) socket.emit("timeout");
+      return ended.length;
+    };
+    if (kind === "list") server.fail("silent", ["list"]);
+    const api = open();
+    const requests = () => count(kind, "own") + count(kind, "secret");
+    await until(() => requests() === 2);
+    if (kind === "watch") {
+      server.secret({ revision: "7" });
+      server.order(order);
+      await until(() => has(api.seen().secret, "7") && isRevision(api.seen().own, 7));
+    }
+    assert.equal(silentFor(limit - 1), 0);
+    assert.equal(silentFor(limit), 2);
+    await until(() => requests() === 4);
+  });
+
+test("neither hurries nor delays a trouble when the node's clock is set", async (t) => {
+  const { server, open, pauses, troubles } = await setUp(t, { isUsual: true });
+  const [now, began] = [performance.now(), Date.now()];
+  const steady = t.mock.method(performance, "now", () => now);
+  const set = t.mock.method(Date, "now", () => began);
+  const failsOften = async () => {
+    const { length } = pauses;
+    await until(() => pauses.length > length + 4);
+  };
+  server.fail({ status: 403 });
+  open();
+  for (const hours of [0, 9, -9]) {
+    set.mock.mockImplementation(() => began + hours * 3_600_000);
+    await failsOften();
+  }
+  assert.deepEqual(troubles, []);
+  steady.mock.mockImplementation(() => now + 60_000);
+  await until(() => troubles.length > 0);
 });
 
 test("pauses shortly again after a watch that lasted", async (t) => {

@@ -5,6 +5,9 @@
  */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
+import { syncBuiltinESMExports } from "node:module";
+import type { TestContext } from "node:test";
+import timers, { setImmediate } from "node:timers/promises";
 import type { V1ObjectMeta, V1Secret } from "@kubernetes/client-node";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { ApiError } from "#kube/client/api-error.ts";
@@ -132,6 +135,26 @@ export const denial = new ApiError({
   path: "/x",
   denied: true,
 });
+
+/**
+ * Lets pauses pass at once until the test ends. performance.now counts them. `passed`: the
+ * milliseconds of all pauses.
+ */
+export function mockPauses(t: TestContext): Readonly<{ passed: number }> {
+  const pauses = { passed: 0 };
+  const began = performance.now();
+  t.mock.method(performance, "now", () => began + pauses.passed);
+  const pause = t.mock.method(timers, "setTimeout", async (milliseconds = 0) => {
+    pauses.passed += milliseconds;
+    await setImmediate();
+  });
+  syncBuiltinESMExports();
+  t.after(() => {
+    pause.mock.restore();
+    syncBuiltinESMExports();
+  });
+  return pauses;
+}
 
 type Setting = Readonly<{
   cluster?: FakeCluster;

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1ManagedFieldsEntry, V1OwnerReference } from "@kubernetes/client-node";
 import type { Cluster } from "#kube/client/cluster.ts";
+import { mockPauses } from "../fake.fixture.ts";
 import { applyTo } from "./apply.ts";
 import { deleteFrom, whyKept } from "./delete.ts";
 import type { Manifest } from "./manifests.ts";
@@ -70,28 +71,34 @@ test("M13: deletes from two clusters the objects that it has applied there, the 
   }
 });
 
-test("waits until the API server serves the kind of a CRD", async () => {
-  const { cluster } = memory();
-  const version = "example.com/v1";
-  const crd = { name: "customresourcedefinitions", kind: "CustomResourceDefinition" };
-  const get = cluster.get.bind(cluster);
-  let reads = 0;
-  cluster.get = async <T>(path: string) => {
-    if (path === "/apis/apiextensions.k8s.io/v1") return { resources: [crd] } as T;
-    if (path !== `/apis/${version}`) return await get<T>(path);
-    reads += 1;
-    return { resources: reads < 3 ? [] : [{ name: "widgets", kind: "Widget" }] } as T;
-  };
-  const spec = { group: "example.com", names: { kind: "Widget" } };
-  const definition = { kind: crd.kind, metadata: { name: "widgets.example.com" }, spec };
-  const objects = [
-    { apiVersion: "apiextensions.k8s.io/v1", ...definition },
-    { apiVersion: version, kind: "Widget", metadata: { name: "a" } },
-  ];
-  const outcomes = await applyTo(cluster, objects);
-  assert.equal(outcomes.map(({ state }) => state).join(" "), "created created");
-  assert.equal(reads, 3);
-});
+for (const [times, states] of [
+  [3, "created created"],
+  [40, "created created"],
+  [41, "created failed"],
+] as const)
+  test(`waits 10 s until the API server serves the kind of a CRD, here at read ${times}`, async (t) => {
+    const pauses = mockPauses(t);
+    const { cluster } = memory();
+    const version = "example.com/v1";
+    const crd = { name: "customresourcedefinitions", kind: "CustomResourceDefinition" };
+    const get = cluster.get.bind(cluster);
+    let reads = 0;
+    cluster.get = async <T>(path: string) => {
+      if (path === "/apis/apiextensions.k8s.io/v1") return { resources: [crd] } as T;
+      if (path !== `/apis/${version}`) return await get<T>(path);
+      reads += 1;
+      return { resources: reads < times ? [] : [{ name: "widgets", kind: "Widget" }] } as T;
+    };
+    const spec = { group: "example.com", names: { kind: "Widget" } };
+    const definition = { kind: crd.kind, metadata: { name: "widgets.example.com" }, spec };
+    const objects = [
+      { apiVersion: "apiextensions.k8s.io/v1", ...definition },
+      { apiVersion: version, kind: "Widget", metadata: { name: "a" } },
+    ];
+    const outcomes = await applyTo(cluster, objects);
+    assert.equal(outcomes.map(({ state }) => state).join(" "), states);
+    assert.equal(pauses.passed, (Math.min(times, 40) - 1) * 250);
+  });
 
 const kindTable = [
   ["example.com/v1", "Widget", "gone"],

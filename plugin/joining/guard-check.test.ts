@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { secretsIn } from "#kube/client/paths.ts";
-import { assertTyped, denial, refusal } from "../fake.fixture.ts";
+import { assertTyped, denial, mockPauses, refusal } from "../fake.fixture.ts";
+import { Refused } from "../terminal/io.ts";
 import { untilGuarded } from "./guard-check.ts";
 
 const targets = ["one", "two"].map((name) => ({ namespace: "kube-system", name }));
@@ -71,3 +72,15 @@ test("before it tries to create a Secret, waits until a policy refuses a token a
     firstPath,
   ]);
 });
+
+for (const [what, accepted, outcome] of [
+  ["waits 15 s for the policies", 59, [firstPath]],
+  ["refuses an account that its policies do not limit within 15 s", 60, Refused],
+] as const)
+  test(what, async (t) => {
+    const pauses = mockPauses(t);
+    const tokens = [...Array.from({ length: accepted }, () => undefined), denial];
+    const ended = tried({ existing: [], tokens });
+    assert.deepEqual(await ended.catch((error: Error) => error.constructor), outcome);
+    assert.equal(pauses.passed, 14_750);
+  });

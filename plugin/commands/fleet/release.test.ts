@@ -1,7 +1,7 @@
 /** Checks how objects are released after their program is gone. The API server is a fake. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { call, FakeCluster } from "#plugin/fake.fixture.ts";
+import { call, FakeCluster, mockPauses } from "#plugin/fake.fixture.ts";
 import { leaseIn } from "#kube/client/paths.ts";
 
 const collection = "/apis/globalpullsecret.io/v1alpha1/syncsecrets";
@@ -19,14 +19,29 @@ function clusterWith(lease?: object) {
   return cluster;
 }
 
+/** The Lease of a program that ends after it has renewed the Lease so many times. */
+const renewed = (times: number) => {
+  let reads = 0;
+  return {
+    holderIdentity: "a",
+    leaseDurationSeconds: 15,
+    get renewTime() {
+      reads += 1;
+      return new Date(Math.min(reads, times) * 1000).toISOString();
+    },
+  };
+};
+
 const now = () => new Date().toISOString();
 const ended: readonly (readonly [what: string, lease: object | undefined])[] = [
   ["never ran", undefined],
   ["ended", { holderIdentity: "", renewTime: now(), leaseDurationSeconds: 15 }],
   ["was killed", { holderIdentity: "a", renewTime: "2026-01-01T00:00:00Z" }],
+  ["ends within 45 s", renewed(3)],
 ];
 for (const [what, lease] of ended)
-  test(`if the program ${what}, removes our finalizer, and no other one`, async () => {
+  test(`if the program ${what}, removes our finalizer, and no other one`, async (t) => {
+    mockPauses(t);
     const cluster = clusterWith(lease);
     const { code, out } = await call(["fleet release", "syncsecrets", "--yes"], { cluster });
     assert.deepEqual([code, out], [0, "1 syncsecrets released\n"]);
@@ -41,18 +56,13 @@ for (const [what, lease] of ended)
     });
   });
 
-test("refuses while the program runs, because it would add the finalizer again", async () => {
-  let renewals = 0;
-  const cluster = clusterWith({
-    holderIdentity: "a",
-    get renewTime() {
-      renewals += 1;
-      return new Date(renewals * 1000).toISOString();
-    },
-  });
+test("refuses while the program runs, because it would add the finalizer again", async (t) => {
+  const pauses = mockPauses(t);
+  const cluster = clusterWith(renewed(4));
   const { code, err } = await call(["fleet release", "syncsecrets", "--yes"], { cluster });
   assert.equal(code, 1);
   assert.match(err, /^lease\/global-pull-secret-sync-tenant: its program runs/);
+  assert.equal(pauses.passed, 60_000);
   assert.deepEqual(cluster.writes, []);
 });
 

@@ -68,6 +68,14 @@ async function rivals(t: TestContext, spec: Partial<FleetSecretSpec> = {}) {
   return {
     select: async (name: Name, namespace?: string) => await label(name, "yes", namespace),
     deselect: async (name: Name) => await label(name, null),
+    async makeCanary(namespace: string) {
+      const metadata = { name: namespace, labels: { stage: "canary" } };
+      await home.apply(
+        `/api/v1/namespaces/${namespace}`,
+        { metadata },
+        { manager: "admin", force: true },
+      );
+    },
     remove: async (name: Name) =>
       await home.remove(`${here}/${name}`, of(name)?.metadata.uid ?? ""),
     steer: async (name: Name, managementState: "Managed" | "Paused") =>
@@ -204,4 +212,19 @@ for (const [what, code, obstruct] of obstacles)
     );
     await scenario.pass(3600);
     assert.deepEqual([scenario.state("first"), scenario.isIn("x")], [undefined, true]);
+  });
+
+for (const [canary, other] of [
+  ["x", "y"],
+  ["y", "x"],
+] as const)
+  test(`brings the Secret to the canary ${canary}, and to ${other} only when the canary is slow`, async (t) => {
+    const canaries = { matchLabels: { stage: "canary" } };
+    const scenario = await rivals(t, { rollout: { canaries } });
+    await scenario.makeCanary(canary);
+    for (const namespace of [canary, other]) await scenario.select("first", namespace);
+    await scenario.pass(115);
+    assert.deepEqual([scenario.isIn(canary), scenario.isIn(other)], [true, false]);
+    await scenario.pass(30);
+    assert.ok(scenario.isIn(other));
   });

@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { FleetSecretSpec } from "#api/fleet-secret.ts";
+import { clusterManager, clustersNamespace, leavingLabel } from "#contract/joined.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { selectedBy } from "./inventory.ts";
+import { clusterProfilesIn } from "#kube/client/paths.ts";
+import { picksOf, type Stored } from "#test/harness/api/protocol.ts";
+import { releasedFrom, selectedBy } from "./inventory.ts";
 
 const spec: FleetSecretSpec = {
   secretRef: { name: "source" },
@@ -44,3 +47,68 @@ test("selects no canaries without rollout.canaries", async () => {
   const { canaries } = await selectedBy(home, spec);
   assert.equal(canaries.size, 0);
 });
+
+/** Each combination of what decides whether a profile is selected, or released. */
+const profiles = [clustersNamespace, "theirs"].flatMap((namespace) =>
+  [clusterManager, "other.example", "unnamed.example"].flatMap((manager) =>
+    [true, false].flatMap((isProd) =>
+      [true, false].map((isLeaving) => ({ namespace, manager, isProd, isLeaving })),
+    ),
+  ),
+);
+type Profile = (typeof profiles)[number];
+const nameOf = ({ namespace, manager, isProd, isLeaving }: Profile) =>
+  `${namespace}/${manager}${isProd ? "-prod" : ""}${isLeaving ? "-leaving" : ""}`;
+const namesOf = (picked: (profile: Profile) => boolean) =>
+  profiles.filter(picked).map(nameOf).toSorted();
+
+/** A management cluster with all these profiles. */
+const withProfiles = {
+  async pages(path: string, query: Record<string, string>, each: (page: Stored[]) => void) {
+    const picks = picksOf(new URLSearchParams(query));
+    const objects = profiles
+      .filter(({ namespace }) => path === clusterProfilesIn(namespace))
+      .map((profile) => ({
+        metadata: {
+          name: nameOf(profile).slice(profile.namespace.length + 1),
+          labels: {
+            ...(profile.isProd && { tier: "prod" }),
+            ...(profile.isLeaving && { [leavingLabel]: "true" }),
+          },
+        },
+        spec: { clusterManager: { name: profile.manager } },
+      }));
+    each((objects as unknown as Stored[]).filter(picks));
+  },
+} as unknown as Cluster;
+
+for (const selector of [
+  { matchLabels: { tier: "prod" } },
+  { matchExpressions: [{ key: "tier", operator: "Exists" }] },
+] as const)
+  test(`selects no leaving ClusterProfile with ${JSON.stringify(selector)}, and releases only those of joined clusters`, async () => {
+    const { clusterAPI: _, ...others } = spec;
+    const clusterProfiles = {
+      namespaces: [clustersNamespace, "theirs"],
+      selector,
+      clusterManagers: [clusterManager, "other.example"],
+    };
+    const { names } = await selectedBy(withProfiles, { ...others, clusterProfiles });
+    assert.deepEqual(
+      names,
+      namesOf(
+        ({ manager, isProd, isLeaving }) => manager !== "unnamed.example" && isProd && !isLeaving,
+      ),
+    );
+    const released = await releasedFrom(
+      withProfiles,
+      namesOf(() => true),
+    );
+    assert.deepEqual(
+      released.toSorted(),
+      namesOf(
+        ({ namespace, manager, isLeaving }) =>
+          namespace === clustersNamespace && manager === clusterManager && isLeaving,
+      ),
+    );
+  });

@@ -8,8 +8,8 @@ import {
 } from "./cluster-state.ts";
 
 const now = 1_000_000;
-const has = (proof: "proved" | "unasked" | "awaited" | "held" | "refused", why?: string) =>
-  ({ is: "has", proof, why }) as const;
+const proofs = ["proved", "unasked", "awaited", "held", "refused"] as const;
+const has = (proof: (typeof proofs)[number], why?: string) => ({ is: "has", proof, why }) as const;
 const facts = (more: Partial<ClusterFacts>): ClusterFacts => ({
   observed: { is: "other", present: true },
   busy: false,
@@ -53,6 +53,16 @@ const table: readonly (readonly [
     "Failed",
   ],
   ["a write is under way", { busy: true }, "working", "Progressing", 120_000],
+  ...proofs.map(
+    (proof) =>
+      [
+        `a write is under way, and the last list showed the content as ${proof}`,
+        { busy: true, observed: has(proof) },
+        "working",
+        "Progressing",
+        120_000,
+      ] as const,
+  ),
   ["a write hangs", { busy: true, former: ago("Progressing", 120) }, "slow", "Progressing"],
   ["it has other content", {}, "waiting", "Waiting"],
   [

@@ -15,7 +15,7 @@ import { contentOf, marked } from "./rules/content.ts";
 const content = contentOf("Opaque", { a: "eA==" });
 const owner = "id/kube-system/pull-secret";
 type Body = Readonly<{ metadata: object }>;
-type Watch = (signal: AbortSignal) => Promise<void>;
+type Watch = (signal: AbortSignal, line: (text: string) => void) => Promise<void>;
 const rolloutState: Watch = async (signal) => void (await once(signal, "abort"));
 
 const target = { namespace: "kube-system", name: "pull-secret" };
@@ -24,7 +24,7 @@ type Settings = Pick<ConstructorParameters<typeof FleetCluster>[0], "holds" | "t
 
 /**
  * A cluster that lists `items`, and refuses every deletion unless `removes` is set. It refuses
- * writes only if `refusal` is set. `watch` replaces the cluster's watches, and sends no event.
+ * writes only if `refusal` is set. `watch` replaces the cluster's watches.
  */
 async function guestWith(
   watch: Watch,
@@ -36,14 +36,17 @@ async function guestWith(
   async function write(body: Body) {
     writes += 1;
     if (refusal !== undefined) throw refusal;
-    return { ...body, metadata: { ...body.metadata, uid: "u", resourceVersion: "2" } };
+    return {
+      ...body,
+      metadata: { ...body.metadata, uid: "u", resourceVersion: String(2 * writes) },
+    };
   }
   const cluster = {
     async get() {
       const metadata = { resourceVersion: String(1 + deletions) };
       return { kind: "SecretList", apiVersion: "v1", metadata, items };
     },
-    stream: (_path: string, _query: object, signal: AbortSignal) => watch(signal),
+    stream: (_: string, __: object, ...[signal, line]: Parameters<Watch>) => watch(signal, line),
     apply: (_path: string, body: Body) => write(body),
     patch: (_path: string, body: Body) => write(body),
     async remove(path: string) {
@@ -269,3 +272,74 @@ test("removes a Secret that was created again with its mark, until none is left"
   assert.equal(guest.fleetCluster.withdraw(owner), true);
   assert.equal(guest.deletions(), 2);
 });
+
+type Guest = Awaited<ReturnType<typeof guestWith>>;
+/** What we do in vain each time, because another client in the cluster writes the Secret too. */
+const contests: readonly (readonly [
+  what: string,
+  wanted: typeof content | undefined,
+  act: (guest: Guest, undo: () => void) => Promise<void>,
+  count: (guest: Guest) => number,
+  refusal?: ApiError,
+])[] = [
+  [
+    "writes that another client undoes",
+    content,
+    async ({ fleetCluster }, undo) => {
+      await fleetCluster.change(content, owner);
+      undo();
+    },
+    (guest) => guest.writes(),
+  ],
+  [
+    "writes that come after a write of another client",
+    content,
+    async (guest) => {
+      await guest.fleetCluster.change(content, owner);
+      await guest.untilIdle();
+    },
+    (guest) => guest.writes(),
+    new ApiError({ status: 409, reason: "Conflict", method: "PATCH", path: "/x" }),
+  ],
+  [
+    "deletions that another client undoes",
+    undefined,
+    async (guest) => {
+      guest.fleetCluster.withdraw(owner);
+      await guest.untilIdle();
+    },
+    (guest) => guest.deletions(),
+  ],
+];
+for (const [what, wanted, act, count, refusal] of contests)
+  test(`limits to five at once, and then to one a minute, ${what}`, async (t) => {
+    let send: (line: string) => void = () => {};
+    const watch: Watch = async (signal, line) => {
+      send = line;
+      await once(signal, "abort");
+    };
+    const edited = { ...ours, data: { a: "dGhlaXJz" } };
+    using guest = await guestWith(watch, [edited], refusal, { removes() {} });
+    const undo = () => {
+      const metadata = { ...ours.metadata, resourceVersion: String(2 * guest.writes() + 1) };
+      send(JSON.stringify({ type: "MODIFIED", object: { ...edited, metadata } }));
+    };
+    let now = Math.ceil(performance.now());
+    t.mock.method(performance, "now", () => now);
+    const repeat = async () => {
+      for (let attempt = 0; attempt < 9; attempt += 1) await act(guest, undo);
+    };
+    await repeat();
+    assert.equal(count(guest), 5);
+    const there = guest.fleetCluster.compare(wanted, owner);
+    assert.match("why" in there ? (there.why ?? "") : there.is, /^GPS461/);
+    for (let minute = 1; minute <= 3; minute += 1) {
+      assert.ok(guest.fleetCluster.again().includes(60_000), "nothing checks again");
+      now += 59_999;
+      await repeat();
+      assert.equal(count(guest), 4 + minute);
+      now += 1;
+      await repeat();
+      assert.equal(count(guest), 5 + minute);
+    }
+  });

@@ -127,6 +127,24 @@ for (const [own, rolloutState] of [
     assert.deepEqual(judged, { rolloutState, state: "Failed", reason: "403", next: 6000 });
   });
 
+for (const [what, observed, state, reason] of [
+  ["no other reason", { is: "has", proof: "unasked" }, "Done", "GPS460: much"],
+  ["another reason", { is: "foreign", why: "GPS435: other" }, "Failed", "GPS435: other"],
+] as const)
+  test(`shows ${reason.slice(0, 6)} for a cluster that sends too much if there is ${what}`, (t) => {
+    const { home } = asking();
+    const clusters = new FleetClusters({ home, holds: () => true, hint() {} });
+    t.after(() => clusters.keep([]));
+    clusters.keep(["a"], [], spec);
+    const cluster = clusters.get("a") ?? assert.fail("no cluster");
+    t.mock.method(cluster, "compare", () => observed);
+    t.mock.method(cluster, "warning", () => "GPS460: much");
+    const object = { metadata: { name: "one" }, spec } as unknown as FleetSecret;
+    const source = { ok: true, content: contentOf("Opaque", {}), version: "1" } as const;
+    const judged = clusters.judge("a", { object, source, owner: "o", now: Date.now() });
+    assert.deepEqual([judged.state, judged.reason], [state, reason]);
+  });
+
 test("runs the fleet for a cluster that changes all the time twenty times at once, then every five seconds, and never loses its last change", (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   let now = 0;

@@ -25,6 +25,8 @@ type Is = Readonly<{ removed: string[] }> & {
   items: object[];
   lists: number;
   refusal?: ApiError;
+  /** The collection that `refusal` is about, or all collections. */
+  refusedCollection?: string;
   /** Whether each watch sends more events than one object needs. */
   floods?: boolean;
 };
@@ -35,9 +37,9 @@ type Is = Readonly<{ removed: string[] }> & {
 const clusterOf = (is: Is) =>
   ({
     remove: async (path: string) => void is.removed.push(path),
-    async get() {
+    async get(path: string) {
       is.lists += 1;
-      if (is.refusal !== undefined) throw is.refusal;
+      if (is.refusal !== undefined && path.startsWith(is.refusedCollection ?? "")) throw is.refusal;
       const metadata = { resourceVersion: String(is.lists) };
       return { kind: "SecretList", apiVersion: "v1", metadata, items: is.items };
     },
@@ -56,7 +58,11 @@ type Counted = Is & {
 };
 
 /** A connection that has read its kubeconfig once, and works. */
-async function connectionOf(t: TestContext, besides: readonly WatchTarget[] = []) {
+async function connectionOf(
+  t: TestContext,
+  besides: readonly WatchTarget[] = [],
+  refused: Pick<Is, "refusal" | "refusedCollection"> = {},
+) {
   t.mock.timers.enable({ apis: ["setTimeout", "Date"] });
   t.mock.method(performance, "now", () => Date.now());
   const is: Counted = {
@@ -67,6 +73,7 @@ async function connectionOf(t: TestContext, besides: readonly WatchTarget[] = []
     items: [],
     lists: 0,
     hints: 0,
+    ...refused,
   };
   const connection = new Connection({
     reach: async () => {
@@ -166,6 +173,34 @@ for (const [what, read, isReported] of [...revoked, deleted])
     assert.deepEqual(is.opened, ["https://one", "https://one"]);
   });
 
+test("tries again within seconds when an outage begins, even after a long outage", async (t) => {
+  const { connection, is, pass } = await connectionOf(t);
+  const { read: before } = is;
+  for (let outage = 1; outage <= 2; outage += 1) {
+    is.read = async () => ({ ok: false, why: "GPS437: why" });
+    while (connection.cluster !== undefined) await pass(1000);
+    const { readings } = is;
+    await pass(12_000);
+    assert.ok(
+      is.readings >= readings + 3,
+      `${is.readings - readings} readings in outage ${outage}`,
+    );
+    await pass(10 * minute);
+    is.read = before;
+    await pass(2 * minute);
+    assert.ok(Array.isArray(connection.found));
+  }
+});
+
+test("reads the kubeconfig again within two seconds when the cluster refuses the old one", async (t) => {
+  const { connection, is, pass } = await connectionOf(t);
+  is.read = async () => accessTo("https://two");
+  is.refusal = new ApiError({ status: 401, reason: "Unauthorized", method: "GET", path: "/x" });
+  while (Array.isArray(connection.found)) await pass(1000);
+  await pass(2000);
+  assert.deepEqual(is.opened, ["https://one", "https://two"]);
+});
+
 test("keeps the connection to a leaving cluster after its kubeconfig was deleted, until the cluster is served again", async (t) => {
   const { connection, is, pass } = await connectionOf(t);
   connection.leaving = true;
@@ -259,3 +294,35 @@ test("hints when a cluster becomes unreachable, and when it is reachable again w
   while (!Array.isArray(connection.found)) await fixture.pass(1000);
   assert.ok(is.hints > hinted);
 });
+
+const witness = { collection: collections.globalPullSecrets, name: "cluster" };
+/** How a read of an optional object fails, what is reported, and whether the last object counts. */
+const failedReads: readonly (readonly [status: number, why: string, isKept: boolean])[] = [
+  [0, "no answer Refused", true],
+  [401, "401 Refused", true],
+  [403, "403 Refused", false],
+  [404, "404 Refused", false],
+  [500, "500 Refused", true],
+];
+for (const [status, why, isKept] of failedReads) {
+  const refusal = new ApiError({ status, reason: "Refused", method: "GET", path: "/x" });
+  const refused = { refusal, refusedCollection: witness.collection };
+  const seenBy = ({ found }: Connection) =>
+    Array.isArray(found) ? (found as readonly unknown[])[1] : assert.fail("it is unreachable");
+
+  test(`reports "${why}" if an optional object was never read`, async (t) => {
+    const { connection } = await connectionOf(t, [witness], refused);
+    assert.deepEqual(seenBy(connection), { is: "refused", status, why });
+  });
+
+  test(`reports "${why}" for an optional object, and ${isKept ? "keeps" : "forgets"} what was read before`, async (t) => {
+    const { connection, is, pass } = await connectionOf(t, [witness]);
+    const before = seenBy(connection) as object;
+    Object.assign(is, refused);
+    await pass(6 * minute);
+    assert.deepEqual(
+      seenBy(connection),
+      isKept ? { ...before, failing: why } : { is: "refused", status, why },
+    );
+  });
+}

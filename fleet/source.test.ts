@@ -15,6 +15,7 @@ async function sourceOf(
   t: TestContext,
   name: string,
   rights: (verb: string, name: string) => boolean,
+  status = 403,
 ) {
   const api = new FakeApi();
   const cluster = directly(api, "global-pull-secret-fleet");
@@ -27,17 +28,30 @@ async function sourceOf(
     });
   api.refuses = ({ query }, verb) => {
     const asked = (query?.["fieldSelector"] ?? "").replace("metadata.name=", "");
-    return rights(verb, asked) ? undefined : refuse(403, "Forbidden", "no");
+    return rights(verb, asked) ? undefined : refuse(status, "Refused", "no");
   };
+  let watch = new AbortController();
+  let failures = 0;
   const source = new Source({
-    home: cluster,
+    home: {
+      ...cluster,
+      stream: async (path, query, signal, line) =>
+        await cluster.stream(path, query, AbortSignal.any([signal, watch.signal]), line),
+    },
     namespace: "kube-system",
     name,
     hint() {},
-    failed() {},
+    failed: () => void (failures += 1),
   });
   t.after(() => source.close());
-  return { api, cluster, source };
+  /** Ends the watch, and waits until the list after the watch has failed. */
+  const failAgain = async () => {
+    const before = failures;
+    watch.abort();
+    watch = new AbortController();
+    await until("a list has failed", () => failures > before + 1, { timeout: 10_000 });
+  };
+  return { api, cluster, source, failAgain };
 }
 
 /** The rights of manifests/fleet: a Role for one name, and a ClusterRole that gets every Secret. */
@@ -64,3 +78,24 @@ test("does not read a Secret that no Role names, although the ClusterRole allows
   await until("it is refused", () => source.reading instanceof Error, { timeout: 10_000 });
   assert.ok(api.asked.every(({ verb }) => verb !== "get"));
 });
+
+for (const [status, isKept] of [
+  [401, false],
+  [403, false],
+  [404, true],
+  [500, true],
+] as const) {
+  test(`reports that a source cannot be read when its first list is answered with ${status}`, async (t) => {
+    const { source } = await sourceOf(t, "source-pull-secret", () => false, status);
+    await until("it is reported", () => source.reading instanceof Error, { timeout: 10_000 });
+  });
+
+  test(`${isKept ? "keeps" : "forgets"} a source that was read when a later list is answered with ${status}`, async (t) => {
+    const { api, source, failAgain } = await sourceOf(t, "source-pull-secret", shipped);
+    const isRead = () => typeof source.reading === "object" && "secret" in source.reading;
+    await until("it is read", isRead, { timeout: 10_000 });
+    api.refuses = () => refuse(status, "Refused", "no");
+    await failAgain();
+    assert.equal(isRead(), isKept);
+  });
+}

@@ -172,6 +172,24 @@ test("counts each cluster once, but does not count a leaving cluster as selected
   );
 });
 
+test("law: names exactly the counts above zero in the message of Ready", () => {
+  const words = { W: "waiting", P: "changing", F: "failed", U: "unreachable", L: "leaving" };
+  const letters = fc.array(fc.constantFrom(...Object.keys(names)), { maxLength: 12 });
+  fc.assert(
+    fc.property(letters, (all) => {
+      const numberOf = (letter: string) => all.filter((its) => its === letter).length;
+      const { conditions = [] } = statusOf(resultsOf(all.join("")));
+      const [first, ...others] = (conditions[0]?.message ?? "").split(", ");
+      assert.equal(first, `${numberOf("D")} of ${all.length - numberOf("L")} clusters have it`);
+      const expected = Object.entries(words).map(([letter, word]) => [numberOf(letter), word]);
+      assert.deepEqual(
+        others,
+        expected.filter(([number]) => number !== 0).map((pair) => pair.join(" ")),
+      );
+    }),
+  );
+});
+
 test("law: reports Ready only if clusters are selected and all of them have the Secret", () => {
   const letters = fc.array(fc.constantFrom(...Object.keys(names)), { maxLength: 8 });
   fc.assert(

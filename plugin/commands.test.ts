@@ -22,7 +22,7 @@ import {
 import { conditionsOf, inForce, object, source } from "./object.fixture.ts";
 import { definition, deployment, installation } from "./removal/objects.ts";
 import { node } from "./show/node.fixture.ts";
-import { groups } from "./terminal/command.ts";
+import { groups, named } from "./terminal/command.ts";
 import type { Io, Reach } from "./terminal/io.ts";
 
 /**
@@ -139,6 +139,23 @@ for (const [name, { example, group }] of Object.entries(commands)) {
       });
   }
 }
+
+for (const [name, entry] of Object.entries(commands))
+  test(`law: finds \`${name}\` after each of its flags, however the flag is spelled`, () => {
+    for (const [flag, row] of Object.entries(entry.flags)) {
+      // Before its command, --wait counts as the flag of the commands in which it has a value.
+      if (row.from === "operand" || (flag === "wait" && row.switch)) continue;
+      const spellings = [`--${flag}`, ...(row.short === undefined ? [] : [`-${row.short}`])];
+      for (const spelling of spellings)
+        // The value is also the name of a command.
+        for (const given of row.switch ? [[spelling]] : [[spelling, "wait"], [`${spelling}=wait`]])
+          assert.deepEqual(
+            named(commands, [...given, ...name.split(" "), "x"]),
+            [name, entry, [...given, "x"]],
+            given.join(" "),
+          );
+    }
+  });
 
 const withdrawn = object({
   spec: { managementState: "Withdrawn" },

@@ -106,6 +106,7 @@ test("`explain` reports an image that no entry serves, an invalid image, and a m
   }));
   for (const [count, more] of [
     [20, ""],
+    [21, "  and 1 more; -o json lists all\n"],
     [22, "  and 2 more; -o json lists all\n"],
   ] as const) {
     const { out } = await explain("a.io/x", {}, { registries: many.slice(0, count) });

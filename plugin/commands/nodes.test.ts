@@ -274,6 +274,21 @@ test("`nodes` works without the right to read the GlobalPullSecret", async () =>
   assert.match(out, /n3 +8 +Failed +GPS218 +Failed .*\n.*n4 .*\n1 of 4 nodes have revision 8\n$/);
 });
 
+for (const [when, asked, report, newest] of [
+  ["a node was asked for it", [8, done], { ...proved, revision: 7 }, 8],
+  ["a node has it, and was not asked", [7, done], { ...proved, revision: 8 }, 8],
+  ["a node was asked for it, and has not reported", [9, done], undefined, 9],
+] as const)
+  test(`\`nodes\` counts nodes with the highest revision of any node without the right to read the GlobalPullSecret, when ${when}`, async () => {
+    const fake = new FakeCluster();
+    for (const name of ["n1", "n2"]) pod(fake, name);
+    node(fake, "n1", { asked, ...(report && { report }) });
+    node(fake, "n2", { asked: [7, done], report: { ...proved, revision: 7 } });
+    fake.refusals.set(globalPullSecretPath, 403);
+    const { out } = await call(["nodes"], { cluster: fake });
+    assert.match(out, new RegExp(`of 2 nodes have revision ${newest}\n$`));
+  });
+
 const none = "No agent runs; kubectl pull-secret status shows why.\n";
 
 test("`nodes` reports that no agent runs, also before the CRD is installed", async () => {

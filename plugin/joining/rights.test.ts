@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { KubernetesObject } from "@kubernetes/client-node";
 import { rightsOf } from "./rights.ts";
 
-type Rule = { resources: string[]; resourceNames?: string[]; verbs: string[] };
+type Rule = { apiGroups: string[]; resources: string[]; resourceNames?: string[]; verbs: string[] };
 const rules = (path: string, ...targets: readonly string[]): Rule[] => {
   const parsed = targets.map((target) => target.split("/") as [string, string]);
   const all = rightsOf(
@@ -19,6 +19,40 @@ test("names the objects in every rule, because a rule without names would apply 
   for (const targets of [[], ["kube-system/pull-secret"], ["a/x", "a/y", "b/z"]])
     for (const { resources, resourceNames = [] } of rules("role", ...targets))
       assert.ok(resourceNames.length > 0, JSON.stringify([targets, resources]));
+});
+
+/** Resource → the API group that serves it. */
+const groupsOf: Readonly<Record<string, string>> = {
+  secrets: "",
+  "serviceaccounts/token": "",
+  globalpullsecrets: "globalpullsecret.io",
+  validatingadmissionpolicies: "admissionregistration.k8s.io",
+  validatingadmissionpolicybindings: "admissionregistration.k8s.io",
+};
+
+test("names the API group of the resources in every rule", () => {
+  const all = rules("role", "a/x");
+  assert.deepEqual(
+    new Set(all.flatMap(({ resources }) => resources)),
+    new Set(Object.keys(groupsOf)),
+  );
+  for (const { apiGroups, resources } of all)
+    assert.deepEqual(new Set(apiGroups), new Set(resources.map((name) => groupsOf[name])));
+});
+
+test("creates each object at the path of its version, kind, namespace and name", () => {
+  for (const { path, body } of rightsOf([{ namespace: "a", name: "x" }], "id/east")) {
+    const { apiVersion = "", kind = "", metadata } = body as KubernetesObject;
+    const { namespace, name } = metadata ?? {};
+    const parts = [
+      apiVersion === "v1" ? "/api" : "/apis",
+      apiVersion,
+      ...(namespace === undefined ? [] : ["namespaces", namespace]),
+      `${kind.toLowerCase()}s`,
+      name,
+    ];
+    assert.equal(path, parts.join("/"));
+  }
 });
 
 test("names the Secrets of a namespace only in that namespace's Role", () => {

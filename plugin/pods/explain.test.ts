@@ -192,6 +192,39 @@ for (const [when, facts, lines] of rows)
     assert.ok(!out.includes("s3cret"));
   });
 
+test("shows the state of each Secret in the JSON, and why the kubelet does not use it", async () => {
+  const fake = clusterOf({
+    pod: { secrets: ["read", "missing", "opaque", "plain", "empty", "broken", "notRead"] },
+    secrets: {
+      read: { "quay.io": "u:p1" },
+      opaque: { ...secretOf("", ".dockerconfigjson", "{}"), type: "Opaque" },
+      plain: { ...secretOf("", ".dockerconfigjson", "{}"), type: "" },
+      empty: secretOf("dockerconfigjson", ".dockerconfigjson", ""),
+      broken: secretOf("dockerconfigjson", ".dockerconfigjson", "{"),
+    },
+    refused: ["secrets/notRead"],
+  });
+  const { imagePullSecrets } = JSON.parse(await printed(fake, ["pod/web-0", "-o", "json"]));
+  const ignored = (type: string) => ({
+    state: "ignored",
+    why: `type ${type} without a pull secret`,
+  });
+  const why =
+    "secret/broken: document: not JSON; give one JSON object, without a byte order mark, comments or trailing commas";
+  assert.deepEqual(imagePullSecrets, {
+    declaredBy: "pod",
+    secrets: [
+      { name: "read", state: "read" },
+      { name: "missing", state: "missing" },
+      { name: "opaque", ...ignored("Opaque") },
+      { name: "plain", ...ignored("Opaque") },
+      { name: "empty", ...ignored("kubernetes.io/dockerconfigjson") },
+      { name: "broken", state: "broken", why },
+      { name: "notRead", state: "notRead" },
+    ],
+  });
+});
+
 const advice: Readonly<Record<string, string>> = {
   "x509: certificate signed by unknown authority":
     "the node does not trust the certificate of quay.io; add its authority to the container runtime of the node; a credential does not help",

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { node, type Reported } from "./node.fixture.ts";
+import { kindOf } from "./preflight.ts";
 import { modesOf, platforms, platformsOf, settingsOf } from "./platforms.ts";
 
 type Sample = Readonly<{
@@ -80,6 +81,16 @@ for (const [name, { reported, also = [] }] of Object.entries(samples))
       platformsOf(node(reported)).map((platform) => platform.name),
       [name, ...also],
     );
+  });
+
+for (const [name, { reported }] of Object.entries(samples))
+  test(`notes an old kubelet of ${name}, and predicts at most that it is expected to work`, () => {
+    const { version = "v1.34.0" } = reported;
+    const old = { ...reported, version: version.replace(/^v1\.\d+/, "v1.27") };
+    const [{ state }] = platformsOf(node(old));
+    const kind = kindOf(node(old));
+    assert.equal(kind.state, state === "tested" ? "expected" : state);
+    assert.match(kind.note ?? "", /kubelet v1\.27\.\S+ is older than those of our tests/);
   });
 
 const rows = readFileSync("SUPPORT.md", "utf8")

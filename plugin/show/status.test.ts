@@ -150,6 +150,23 @@ test("shows the state of each source", () => {
   }
 });
 
+for (const [waiting, text] of [
+  [undefined, ""],
+  [[], ""],
+  [[{ reason: "AtWork", nodes: 1 }], "; waiting: 1 AtWork"],
+] as const)
+  test(`prints ${text === "" ? "nothing" : `"${text}"`} for the waiting nodes ${JSON.stringify(waiting)}`, () => {
+    const { nodes: { waiting: _, ...nodes } = assert.fail("no nodes"), ...status } =
+      whole.status ?? {};
+    const reported = object({
+      status: { ...status, nodes: { ...nodes, ...(waiting && { waiting }) } },
+    });
+    assert.deepEqual(
+      statusLines(reported, screen).filter((line) => line.startsWith("Nodes   ")),
+      [`Nodes     97/100 with the present revision${text}`],
+    );
+  });
+
 test("counts the nodes that need help but are not listed", () => {
   const { nodes, ...status } = whole.status ?? {};
   assert.ok(nodes);

@@ -293,7 +293,7 @@ test("reports every bad entry with its key path", () => {
 
 test("reports bad JSON with line and column, never with its text", () => {
   const parsed = read('{"auths":{\n  "a.io":{"auth":"dTpw",}}}');
-  assert.ok(!parsed.ok);
+  assert.ok(!parsed.ok && !parsed.isIdle);
   assert.match(
     formatProblem(parsed.problems[0] ?? assert.fail()),
     /^additional: line 2, column 25: not JSON; /,
@@ -358,6 +358,265 @@ test("H24: accepts what docker login and credential helpers leave beside real en
     const text = JSON.stringify({ auths });
     assert.equal(verdict(read(text, "additional")), additional, `additional: ${why}`);
     assert.equal(verdict(read(text, "original")), original, `original: ${why}`);
+  }
+});
+
+const good = { auth: "dTpw" };
+const hubKey = (rest: string) => `auths["${hub}${rest}"]`;
+
+/**
+ * Documents, and every finding with its place and its words. A finding that refuses the source
+ * begins with an exclamation mark. The second list is for an original whose findings differ.
+ */
+const findings: readonly (readonly [
+  document: unknown,
+  additional: readonly string[],
+  original?: readonly string[],
+])[] = [
+  ["{", ["!line 1, column 2: not JSON"]],
+  ["kind: Secret", ["!line 1, column 1: a Secret manifest, not a pull secret"]],
+  [
+    '{"auths":{"a.io":{"auth":"a","auth":"b"},"b.io":{"__proto__":1}},"x":[1,1e999]}',
+    [
+      '!auths["a.io"].auth: the key occurs twice',
+      '!auths["b.io"].__proto__: a key that no registry or field can have',
+      "!x[1]: a number that cannot be stored exactly",
+    ],
+  ],
+  [5, ["!auths: auths is missing"]],
+  [{}, ["!auths: auths is missing"], ["auths: kept, but auths is missing"]],
+  [{ auths: [] }, ["!auths: not an object"]],
+  [{ kind: "Secret" }, ["!document: a Secret manifest, not a pull secret"]],
+  [
+    { kind: "List", apiVersion: "v1" },
+    ["!document: a manifest, but not of a Secret"],
+    ["document: kept, but a manifest, but not of a Secret"],
+  ],
+  [
+    { "a.io": good },
+    ["!document: registries without auths around them, as in the old .dockercfg"],
+    ["document: kept, but registries without auths around them, as in the old .dockercfg"],
+  ],
+  [{ Auths: {} }, ["!Auths: must be spelled auths"]],
+  [{ auths: {}, credHelpers: [] }, ["!credHelpers: not an object of strings"]],
+  [
+    { auths: {}, credsStore: "x", y: 1 },
+    ["credsStore: names credential helpers, and is taken out", "document: merged without y"],
+    [],
+  ],
+  [JSON.parse(registries(1001)), ["!auths: more than 1,000 registries"]],
+  [
+    { auths: { "a.io": good, "c.io": {}, "b.io": {} } },
+    [
+      'auths["c.io"]: has no credential, and is left out',
+      'auths["b.io"]: has no credential, and is left out',
+    ],
+    ['auths["c.io"]: kept, but no user name', 'auths["b.io"]: kept, but no user name'],
+  ],
+  [
+    { auths: { [`${hub}access-token`]: good, [`${hub}refresh-token`]: good } },
+    [
+      `!${hubKey("access-token")}: has no credential for a node, and no other entry has one`,
+      `${hubKey("access-token")}: is docker login's own token, and is left out`,
+      `${hubKey("refresh-token")}: is docker login's own token, and is left out`,
+    ],
+  ],
+  [
+    { auths: { "a.io": good, [`${hub}access-token`]: { auth: 5 } } },
+    [
+      `!${hubKey("access-token")}.auth: not a string`,
+      `${hubKey("access-token")}: is docker login's own token, and is left out`,
+    ],
+  ],
+  [
+    { auths: { "https://a.io": good, "http://a.io": good, "a.io": { auth: "djpx" } } },
+    [
+      '!auths["http://a.io"]: the same registry as "a.io", with another credential',
+      'auths["https://a.io"]: the same registry and credential as "http://a.io"',
+    ],
+    [
+      'auths["http://a.io"]: kept, but the same registry as "a.io", with another credential',
+      'auths["https://a.io"]: the same registry and credential as "http://a.io"',
+    ],
+  ],
+  [
+    { auths: { "docker.io": good, "index.docker.io": { auth: "djpx" } } },
+    ['auths["index.docker.io"]: is never tried: "docker.io" matches all its images first'],
+  ],
+  ...(
+    [
+      ["", "the registry is empty"],
+      ["a.io/Team", "no image name can match this registry"],
+      ["a.io:0", "the port is not a number from 1 to 65535 as in image names"],
+    ] as const
+  ).map(([key, what]) => {
+    const path = `auths["${key}"]`;
+    const auths = { [key]: good, "b.io": good };
+    return [{ auths }, [`${path}: left out: ${what}`], [`${path}: kept, but ${what}`]] as const;
+  }),
+  ...(
+    [
+      ["a.io:05000", "the port is not a number from 1 to 65535 as in image names"],
+      ["A.io", "capitals in the host match only images with the same capitals"],
+      ["x".repeat(527), "the registry is too long"],
+    ] as const
+  ).map(([key, what]) => {
+    const path = `auths["${key.length > 100 ? `${key.slice(0, 100)}…` : key}"]`;
+    return [
+      { auths: { [key]: good } },
+      [`!${path}: ${what}`],
+      [`${path}: kept, but ${what}`],
+    ] as const;
+  }),
+  [
+    { auths: { "A.io": good, "b.io": good } },
+    ['auths["A.io"]: serves only images written with the same capitals or zeros'],
+    ['auths["A.io"]: kept, but capitals in the host match only images with the same capitals'],
+  ],
+  ...(
+    [
+      ["a.io:443", "matches only images written with :443"],
+      ["*.a.io", "a wildcard"],
+      ["a.io/v1", "is read as a repository path, not as the host"],
+      ["hub.docker.com", "does not serve images of docker.io"],
+      ["a.io/repository/x", "contains the path of a web page or an API, which no image name has"],
+      ["http://u@a.io/x", 'is read as "a.io/x"', "[redacted]@a.io/x"],
+    ] as const
+  ).map(
+    ([key, what, shown = key]) =>
+      [{ auths: { [key]: good } }, [`auths["${shown}"]: ${what}`]] as const,
+  ),
+];
+
+/**
+ * Fields of the entry a.io, and its findings as above, each with its place below the entry. An
+ * original keeps the entry or leaves it out, or has the same findings.
+ */
+const fieldFindings: readonly (readonly [
+  entry: unknown,
+  additional: readonly string[],
+  original?: readonly string[],
+])[] = [
+  [null, ["!: not an object"], [": kept, but not an object"]],
+  [[], ["!: not an object"]],
+  [{ auth: "" }, ["!: no user name"], [": kept, but no user name"]],
+  [{ auth: auth(":") }, ["!.auth: no user name"], [".auth: kept, but no user name"]],
+  [{ auth: auth(":p") }, ["!.auth: no user name"], [".auth: kept, but no user name"]],
+  [{ password: "p" }, ["!: no user name"], [": kept, but no user name"]],
+  [{ ...good, email: 5, username: [] }, ["!.email: not a string", "!.username: not a string"]],
+  [{ ...good, Password: "p" }, ["!.Password: must be spelled password"]],
+  [{ "u\u017fername": "u" }, ['!["u\u017fername"]: must be spelled username']],
+  [
+    { ...good, pasword: "x", "a b": "x" },
+    [".pasword: this field is dropped", '["a b"]: this field is dropped'],
+  ],
+  ...["identitytoken", "registrytoken"].flatMap(
+    (token) =>
+      [
+        [
+          { [token]: "t" },
+          [`!: only ${token}, which the kubelet does not read`],
+          [`: kept, but only ${token}, which the kubelet does not read`],
+        ],
+        [
+          { [token]: "t", password: "p" },
+          [
+            `!: only ${token}, which the kubelet does not read`,
+            "!: no user name",
+            `.${token}: ${token} is dropped`,
+          ],
+          [
+            `: kept, but only ${token}, which the kubelet does not read`,
+            `.${token}: ${token} is dropped`,
+            ": kept, but no user name",
+          ],
+        ],
+        [{ ...good, [token]: "t" }, [`.${token}: ${token} is dropped`]],
+        [
+          { username: "u", [token]: "t" },
+          [`.${token}: ${token} is dropped, and the password is empty`],
+        ],
+      ] as const,
+  ),
+  [
+    { ...good, registrytoken: "t", identitytoken: "t" },
+    [".identitytoken: identitytoken is dropped"],
+  ],
+  [{ username: "u" }, [": the password is empty"]],
+  [{ auth: auth("u:") }, [".auth: the password is empty"]],
+  [
+    { username: "u:v", password: "p" },
+    ["!.username: a colon in the user name"],
+    [".username: left out: a colon in the user name"],
+  ],
+  [{ auth: "%" }, ["!.auth: not base64"]],
+  [{ auth: auth("u") }, ["!.auth: no colon in the decoded text"]],
+  ...["\xff:p", "u:\xff"].map(
+    (pair) =>
+      [
+        { auth: Buffer.from(pair, "latin1").toString("base64") },
+        ["!.auth: the decoded text is not UTF-8"],
+        [".auth: left out: the decoded text is not UTF-8"],
+      ] as const,
+  ),
+  ...(
+    [
+      ["u\t", "p", "user name"],
+      ["u", "p\0", "password"],
+    ] as const
+  ).flatMap(([username, password, part]) =>
+    inBothForms(username, password).map(
+      ([entry, place]) =>
+        [
+          entry,
+          [`!${place}: a control character in the ${part}`],
+          [`${place}: kept, but a control character in the ${part}`],
+        ] as const,
+    ),
+  ),
+  ...(
+    [
+      [" u", "p", "white space around the user name"],
+      ["u", "p\n", "white space around the password"],
+      ["u", "${TOKEN}", "looks like a placeholder that no tool has replaced"],
+      ["changeme", "p", "looks like a placeholder that no tool has replaced"],
+    ] as const
+  ).flatMap(([username, password, what]) =>
+    inBothForms(username, password).map(
+      ([entry, place]) => [entry, [`${place}: ${what}`]] as const,
+    ),
+  ),
+  [{ ...good, username: "v", password: "p" }, [".auth: auth and username disagree"]],
+  [{ ...good, username: "u", password: "q" }, [".auth: auth and password disagree"]],
+  [
+    { ...good, username: "v", password: "q" },
+    [".auth: auth and username disagree", ".auth: auth and password disagree"],
+  ],
+];
+
+/** The two ways to write a credential, and the place that its findings name. */
+function inBothForms(username: string, password: string) {
+  return [
+    [{ username, password }, ""],
+    [{ auth: auth(`${username}:${password}`) }, ".auth"],
+  ] as const;
+}
+
+test("names the place and the words of every finding", () => {
+  const ofEntries = fieldFindings.map(([entry, additional, original]) => {
+    const below = (texts: readonly string[]) =>
+      texts.map((text) => text.replace(/^!?/, '$&auths["a.io"]'));
+    return [{ auths: { "a.io": entry } }, below(additional), original && below(original)] as const;
+  });
+  for (const [content, additional, original = additional] of [...findings, ...ofEntries]) {
+    const text = typeof content === "string" ? content : JSON.stringify(content);
+    for (const [role, expected] of Object.entries({ additional, original })) {
+      const parsed = read(text, role as Role);
+      const problems = parsed.ok ? [] : parsed.problems.map((found) => ["!", found] as const);
+      const all = [...problems, ...parsed.warnings.map((found) => ["", found] as const)];
+      const shown = all.map(([mark, { path, what }]) => `${mark}${path}: ${what}`);
+      assert.deepEqual(shown, expected, `${role}: ${text.slice(0, 200)}`);
+    }
   }
 });
 
@@ -558,7 +817,13 @@ test("F52: reports and leaves out a credential of an original if no spelling of 
   const parsed = read(JSON.stringify({ auths }), "original");
   assert.ok(parsed.ok);
   assert.equal(parsed.entries.length, 9);
-  assert.equal(parsed.warnings.filter(({ code }) => code === "GPS169").length, 3);
+  const leftOut = parsed.warnings.filter(({ code }) => code === "GPS169");
+  // Every user name is redacted, so all paths look the same.
+  const what = `left out: the same registry as "[redacted]@a.io", with another credential`;
+  assert.deepEqual(
+    leftOut.map((warning) => `${warning.path}: ${warning.what}`),
+    Array(3).fill(`auths["[redacted]@a.io"]: ${what}`),
+  );
   for (const { registry } of parsed.entries) assert.equal(identity(registry), "a.io", registry);
 });
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { secretType } from "#contract/names.ts";
+import { formatProblem } from "../problems/problems.ts";
 import { isEmptied, judgeSecret, partsOf, type SecretParts } from "./secret.ts";
 
 const parts = (document: string | undefined, type: string | undefined = secretType) => ({
@@ -50,6 +51,36 @@ for (const [what, secret, additional, original, emptied] of rows)
       return judged.ok ? "" : judged.problems.map(({ code }) => code).join();
     });
     assert.deepEqual([...codes, isEmptied(secret)], [additional, original, emptied]);
+  });
+
+/** Refused Secrets, and the whole line that a person reads. */
+const refusals: readonly (readonly [
+  what: string,
+  parts: SecretParts,
+  role: "additional" | "original",
+  line: RegExp,
+])[] = [
+  ["another type", parts(valid, "Opaque"), "additional", /^s: type: type is Opaque; set type: /],
+  ["no type", untyped(valid), "additional", /^s: type: type is missing; set type: /],
+  [
+    "no document",
+    parts(undefined),
+    "original",
+    /^s: data\["\.dockerconfigjson"\]: is missing; put the pull secret under this key$/,
+  ],
+  ["no list of entries", parts("{}"), "original", /^s: auths: auths is missing; give JSON /],
+  [
+    "only empty entries",
+    parts('{"auths":{"a.io":{}}}'),
+    "original",
+    /^s: auths: has no credential for a node, and no other entry has one; /,
+  ],
+];
+for (const [what, secret, role, line] of refusals)
+  test(`names the place and the words of the problem: ${role}, ${what}`, () => {
+    const judged = judgeSecret(secret, { name: "s", role });
+    assert.ok(!judged.ok && !judged.isIdle);
+    assert.match(judged.problems.map(formatProblem).join("\n"), line);
   });
 
 test("takes the document from its key, as base64", () => {

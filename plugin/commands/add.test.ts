@@ -361,14 +361,22 @@ for (const [leftoverAuths, why] of leftovers)
     );
   });
 
-test("`remove` does not change a Secret that has a broken entry", async () => {
-  const auths = { "quay.io": { auth: btoa("x:y") }, "a.io": { auth: "%" } };
-  const data = { ".dockerconfigjson": btoa(JSON.stringify({ auths })) };
-  const cluster = clusterWith({ ...pullSecret({}), data });
-  const { code, err } = await call(["remove", "quay.io", "--yes"], { cluster });
-  assert.deepEqual([code, cluster.writes], [1, []]);
-  assert.match(err, /"a\.io".*not base64/);
-});
+/** The entries that remain beside a broken one: none, a useful one, and useless ones. */
+for (const others of [
+  {},
+  { "b.io": { auth: btoa("u:p") } },
+  { "Quay.io": { auth: btoa("c:1") } },
+  { "ghcr.io": {} },
+  { "a.io:0": { auth: btoa("x:y") }, "ghcr.io": {} },
+])
+  test(`\`remove\` does not change a Secret that has a broken entry beside ${JSON.stringify(others)}`, async () => {
+    const auths = { "quay.io": { auth: btoa("x:y") }, ...others, "a.io": { auth: "%" } };
+    const data = { ".dockerconfigjson": btoa(JSON.stringify({ auths })) };
+    const cluster = clusterWith({ ...pullSecret({}), data });
+    const { code, err } = await call(["remove", "quay.io", "--yes"], { cluster });
+    assert.deepEqual([code, cluster.writes], [1, []]);
+    assert.match(err, /"a\.io".*not base64/);
+  });
 
 test("`remove` writes nothing if the entry does not exist", async () => {
   const cluster = clusterWith(pullSecret({ "a.io": "u:p" }));

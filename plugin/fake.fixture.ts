@@ -1,6 +1,6 @@
 /**
  * A fake API server with the interface `Cluster`, and a function that runs a command against this
- * fake in this process. The fake stores objects by path and does not validate them.
+ * fake in this process. The fake stores objects by path, and checks only their type and name.
  * test/plugin/cluster.test.ts uses a real API server.
  */
 import assert from "node:assert/strict";
@@ -111,17 +111,32 @@ export class FakeCluster implements Cluster {
 
   async #write(write: Write): Promise<unknown> {
     this.before(write);
-    if (write.verb !== "remove" && write.verb !== "patch") assertTyped(write.body);
+    if (write.verb !== "remove" && write.verb !== "patch") assertAddressed(write.path, write.body);
     this.writes.push(write);
     if (write.verb === "remove") this.objects.delete(write.path);
     return await Promise.resolve(write.body);
   }
 }
 
-/** An API server refuses an object without its type. */
-export function assertTyped(body: unknown): void {
-  const { apiVersion, kind } = body as { apiVersion?: string; kind?: string };
-  assert.ok(apiVersion && kind, `an object without its type is written: ${JSON.stringify(body)}`);
+const address =
+  /^\/(?:api|apis\/(?<group>[^/]+))\/(?<version>[^/]+)(?:\/namespaces\/(?<namespace>[^/]+))?\/(?<plural>[^/]+)(?:\/(?<name>[^/]+)(?:\/status)?)?$/;
+const tokenRequest = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest" };
+
+/**
+ * Checks an object's type, namespace and name as an API server does: they must be those of the
+ * request's path. The path of a new object has no name. The path of a token has another type.
+ */
+export function assertAddressed(path: string, body: unknown): void {
+  const object = body as Readonly<{ apiVersion?: string; kind?: string; metadata?: V1ObjectMeta }>;
+  if (path.endsWith("/token")) return assert.partialDeepStrictEqual(object, tokenRequest);
+  const { group, version, namespace = "", plural, name } = address.exec(path)?.groups ?? {};
+  const { apiVersion, kind = "", metadata } = object;
+  const resource = `${kind.toLowerCase().replace(/y$/, "ie")}s`;
+  assert.deepEqual(
+    [apiVersion, resource, metadata?.namespace ?? namespace, name ?? metadata?.name],
+    [group === undefined ? version : `${group}/${version}`, plural, namespace, metadata?.name],
+    `another object than that of ${path}`,
+  );
 }
 
 export const refusal = (status: number, method: string, path: string): ApiError =>

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { secretsIn } from "#kube/client/paths.ts";
-import { assertTyped, denial, mockPauses, refusal } from "../fake.fixture.ts";
+import { assertAddressed, denial, mockPauses, refusal } from "../fake.fixture.ts";
 import { Refused } from "../terminal/io.ts";
 import { untilGuarded } from "./guard-check.ts";
 
@@ -36,13 +36,13 @@ async function tried({ existing, secrets = [denial], tokens = [denial], reads = 
       next("reads");
       return existing.includes(path) ? {} : undefined;
     },
-    async create(_: string, body: object) {
-      assertTyped(body);
+    async create(path: string, body: object) {
+      assertAddressed(path, body);
       next("tokens");
     },
     async apply(path: string, body: object, { dryRun }: { dryRun: boolean }) {
       assert.ok(dryRun);
-      assertTyped(body);
+      assertAddressed(path, body);
       all.push(path);
       next("secrets");
     },

@@ -5,7 +5,7 @@ import type { V1ObjectMeta, V1Role } from "@kubernetes/client-node";
 import { authority } from "#kube/kubeconfig/kubeconfig.fixture.ts";
 import type { Cluster, Replacing } from "#kube/client/cluster.ts";
 import { tokenFrom } from "#kube/token.fixture.ts";
-import { denial, refusal } from "../fake.fixture.ts";
+import { assertAddressed, denial, refusal } from "../fake.fixture.ts";
 import { leave } from "./departure.ts";
 import { join } from "./join.ts";
 import { profileOf } from "../clusters/profile.ts";
@@ -36,12 +36,16 @@ function memory(id: string) {
       each([...objects].flatMap(([at, object]) => (at.startsWith(`${path}/`) ? [object] : [])));
     },
     async apply(path: string, body: { metadata: object }) {
+      assertAddressed(path, body);
       if (memory.forbids(path)) throw refusal(memory.status, "PATCH", path);
       const stored = { ...body, metadata: { ...body.metadata, uid: "u" } };
       if (!path.endsWith("/status")) objects.set(path, stored);
       return stored;
     },
-    create: async () => ({ status: { token: issued } }),
+    async create(path: string, body: object) {
+      assertAddressed(path, body);
+      return { status: { token: issued } };
+    },
     async remove(path: string, uid: string) {
       const stored = objects.get(path) as Readonly<{ metadata: V1ObjectMeta }> | undefined;
       assert.equal(uid, stored?.metadata.uid ?? "", path);

@@ -8,6 +8,7 @@ import { finding } from "../sources/problems.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Announce } from "./events.ts";
 import { Contested, type ContestedObject } from "#kube/contested-client.ts";
+import { troubles } from "./messages.ts";
 import { createMetrics } from "./metrics.ts";
 import { progressWith } from "../rollout/progress.fixture.ts";
 import type { Snapshot } from "#controller/sources/snapshot.ts";
@@ -256,6 +257,76 @@ test("writes the status of the latest policy, with what earlier runs have found"
   assert.deepEqual(look(5, { verdict, snapshot }), unserved);
   const ofAnotherObject = [6, "NoSource", ["0"], ["a.io"], undefined];
   assert.deepEqual(look(6, { verdict, snapshot }, "v"), ofAnotherObject);
+});
+
+/** The troubles that explain Ready before everything else. The first of them counts. */
+const explaining = ["unsupported", "foreign", "refused", "contested", "unanswered"] as const;
+
+/** What a run can end with. */
+const ends: Readonly<Record<string, () => Partial<Outcome>>> = {
+  "a rollout": () => ({ stage: { kind: "rollout", progress: progressWith({}) } }),
+  "a rollout with a refused write": () => ({
+    stage: { kind: "rollout", progress: progressWith({ failure: failure(403, "Forbidden") }) },
+  }),
+  "nothing to do": () => ({ stage: { kind: "nothing", leftBehind: [] } }),
+  "another operator": () => ({ platform: "x.io", stage: { kind: "blocked" } }),
+  "no other operator, and a refusal": () => ({ platform: "", error: failure(403, "Forbidden") }),
+  "an object of another client": () => ({ foreign: ["daemonSet"], stage: { kind: "blocked" } }),
+  "a refused Secret": () => {
+    const additional = pullSecret("{");
+    return { verdict: verdictOf(additional), snapshot: snapshotOf({ additional }) };
+  },
+  "a refusal": () => ({ error: failure(403, "Forbidden") }),
+  "no answer": () => ({ error: failure(503, "ServiceUnavailable") }),
+  "a conflict": () => ({ error: failure(409, "Conflict") }),
+  "a fault of the controller": () => ({ error: new TypeError("x") }),
+  "an undone write": () => ({ error: new Contested({ path: "/api/v1/a/b", manager: "c" }, 60) }),
+};
+
+test("shows the same troubles in status, in the metric and in Events, after every run except a failed run that is not reported yet", async (t) => {
+  t.after(() => void (contests = []));
+  const runs = fc.array(
+    fc.tuple(fc.constantFrom(...Object.keys(ends)), fc.constantFrom(1, 1, 2, 8)),
+    { maxLength: 12 },
+  );
+  await fc.assert(
+    fc.asyncProperty(runs, async (all) => {
+      const metrics = createMetrics();
+      const announced = new Map<string, string>();
+      let latest: string[] = [];
+      let statuses: GlobalPullSecretStatus[] = [];
+      const announce: Announce = ({ reason, message, lasting = false }) => {
+        if (!lasting) return;
+        announced.set(reason, message);
+        latest.push(reason);
+      };
+      const run = publisherWith(announce, metrics, Date.now, (_, status) => statuses.push(status));
+      const object = { metadata: { uid: "u", generation: 1 } } as unknown as GlobalPullSecret;
+      for (const name of all.flatMap(([end, times]) => Array<string>(times).fill(end))) {
+        const outcome = ends[name]?.() ?? {};
+        const { error } = outcome;
+        contests = error instanceof Contested ? [{ path: "/api/v1/a/b", manager: "c" }] : [];
+        [latest, statuses] = [[], []];
+        run({ policy: { ...managed, object }, ...outcome });
+        const { values } = await metrics.troubles.get();
+        const present = values.flatMap(({ labels: { reason }, value }) =>
+          value === 1 ? [String(reason)] : [],
+        );
+        assert.ok(latest.every((reason) => present.includes(reason)));
+        assert.ok(present.every((reason) => announced.has(reason)));
+        const isReported = latest.some((reason) => /^Request|^WriteContested/.test(reason));
+        const [status] = statuses;
+        assert.equal(status !== undefined, error === undefined || isReported, name);
+        if (status === undefined) continue;
+        const { reason = "", message } = conditionOf(status, "Ready") ?? {};
+        const shown = explaining.find((kind) => troubles[kind].reason === reason);
+        const first = explaining.find((kind) => present.includes(troubles[kind].event));
+        assert.equal(shown, first);
+        const event = shown && announced.get(troubles[shown].event);
+        assert.ok(message?.startsWith(event ?? ""), message);
+      }
+    }),
+  );
 });
 
 test("names another field manager while it undoes our writes", async () => {

@@ -55,6 +55,7 @@ const remembered: readonly (readonly [
   rolloutState: RolloutState,
 ])[] = [
   ["Done", undefined, "done"],
+  ["Done", sentence("excess"), "done"],
   ["Progressing", undefined, "working"],
   ["Waiting", undefined, "unreachable"],
   ["Unreachable", sentence("unreachable", "x"), "unreachable"],

@@ -211,8 +211,15 @@ async function leaving(t: TestContext) {
     namespace: "tenant-a",
     leftBehind: async (_, message) => void reported.push(message),
   });
-  let engine = new Engine(side, quiet, { looked() {} });
-  const restart = () => (engine = new Engine(side, quiet, { looked() {} }));
+  /** The errors of the warnings in the log. */
+  const warned: string[] = [];
+  const write = (line: string) => {
+    const { level, error = "" } = JSON.parse(line) as { level: number; error?: string };
+    if (level === 40) warned.push(error);
+  };
+  const log = pino({}, { write });
+  let engine = new Engine(side, log, { looked() {} });
+  const restart = () => (engine = new Engine(side, log, { looked() {} }));
   const run = () => engine.run().catch(() => undefined);
   await create("one");
   await run();
@@ -222,13 +229,13 @@ async function leaving(t: TestContext) {
   const pass = async (seconds: number) => {
     now += seconds * 1000;
     t.mock.timers.setTime(Date.now() + seconds * 1000);
-    await run();
+    return (await run()) || undefined;
   };
   const leave = async () => {
     await here.remove(`${syncSecretsIn("default")}/one`, uid);
     await run();
   };
-  return { ...pair, reported, copy, hide, pass, leave, restart };
+  return { ...pair, reported, warned, copy, hide, pass, leave, restart };
 }
 
 const reasons: readonly (readonly [what: string, status: number, reason: string])[] = [
@@ -312,11 +319,43 @@ test("starts the deadline again for a copy that is restored from a backup withou
   assert.equal(copy(), undefined);
 });
 
-for (const [status, reason] of [
+const failures = [
   [403, "Forbidden"],
   [409, "Conflict"],
   [500, "InternalError"],
-] as const)
+] as const;
+for (const [status, reason] of failures)
+  test(`when deleting a copy that was left behind fails with ${status}, warns, serves the others and tries again`, async (t) => {
+    const { management, there, object, warned, copy, create, pass } = await leaving(t);
+    const { metadata, ...rest } = copy() ?? assert.fail("there is no copy");
+    const { namespace, labels, annotations } = metadata;
+    const path = (name: string) => `${syncSecretsIn("tenant-a")}/${name}`;
+    for (const name of ["first", "second"])
+      await there.create(syncSecretsIn("tenant-a"), {
+        ...rest,
+        metadata: { name, namespace, labels, annotations },
+      });
+    await pass(1);
+    management.refuses = (request, verb) =>
+      verb === "delete" && request.path === path("first")
+        ? refuse(status, reason, "no")
+        : undefined;
+    await create("two");
+    await pass(3601);
+    const { uid = "" } = object("two")?.metadata ?? {};
+    assert.ok(management.object(path(uid)), "a new object is served");
+    assert.ok(management.object(path("first")));
+    assert.equal(management.object(path("second")), undefined, "the other copy is deleted");
+    assert.match(warned.at(-1) ?? "", new RegExp(`${path("first")}: ${status} ${reason}`));
+    for (let run = 0; run < 3; run += 1) await pass(1);
+    const { seconds } = (await pass(1)) ?? assert.fail("it is not tried again");
+    assert.ok(seconds <= 60, `it is tried again after ${seconds} s`);
+    management.refuses = () => undefined;
+    await pass(seconds);
+    assert.equal(management.object(path("first")), undefined);
+  });
+
+for (const [status, reason] of failures)
   test(`when removing the finalizer of an overdue object fails with ${status}, serves other objects and tries again`, async (t) => {
     const { home, management, object, reported, copy, create, pass, leave } = await leaving(t);
     const uid = copy()?.metadata.name ?? assert.fail("there is no copy");

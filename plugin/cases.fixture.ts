@@ -226,6 +226,15 @@ const partial = file(
     ],
   }),
 );
+const elsewhere = file(
+  "elsewhere.json",
+  JSON.stringify({
+    kind: "Secret",
+    type: "kubernetes.io/dockerconfigjson",
+    metadata: { name: "additional-pull-secret", namespace: "default" },
+    data: { ".dockerconfigjson": btoa('{"auths":{"a.io":{"auth":"dTpw"}}}') },
+  }),
+);
 const untyped = file("untyped.json", '{"kind":"Secret","metadata":{"name":"a"},"data":{"x":""}}');
 const endless = file("endless.yaml", "kind: List\nitems: &a [{kind: Secret}, {items: *a}]\n");
 const sealed = file("sealed.yaml", "apiVersion: bitnami.com/v1alpha1\nkind: SealedSecret\n");
@@ -454,6 +463,12 @@ const cases: readonly (readonly [
   [`${merge} ${listed}`, 0, '{"auths":{"a.io":{"auth":"dTpw"}}}\n', ""],
   [`${merge} ${untyped}`, 1, "", /^GPS301 additional: type: /],
   [`explain a.io/x -f ${listed}`, 0, /is pulled with, in this order:\n  1  a\.io  u\n$/, ""],
+  [
+    `explain a.io/x -f ${elsewhere}`,
+    0,
+    /in this order:\n  1  a\.io  u\n$/,
+    /^GPS180 elsewhere\.json: .*: metadata: is not kube-system\/additional-pull-secret, .*\n$/,
+  ],
   [`explain a.io/x -f ${untyped}`, 1, "", /^GPS301 untyped\.json: Secret\/a: type: /],
   [`check ${endless}`, 1, "", /^GPS301 endless\.yaml: Secret\/-: type: type is Opaque; /],
   [`check ${untyped}`, 1, "", /^GPS301 untyped\.json: Secret\/a: type: type is Opaque; /],

@@ -139,6 +139,13 @@ test("does not fail when the reader of its output stops early", async () => {
   assert.deepEqual([code, err], [0, ""]);
 });
 
+test("does not fail when the reader of its standard error stops early", async () => {
+  const child = spawn(process.execPath, [program, "check", file("not.json", "{")], options);
+  child.stderr.destroy();
+  const code = await new Promise((resolve) => child.on("close", resolve));
+  assert.equal(code, 0);
+});
+
 test("reports an error if standard output cannot be written", { skip: noFull }, async () => {
   const line = `"${process.execPath}" "${program}" version > /dev/full`;
   const { code, err } = await run(["sh", "-c", line]);

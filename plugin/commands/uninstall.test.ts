@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { globalPullSecretPath, owned } from "#kube/client/paths.ts";
-import { call, FakeCluster } from "../fake.fixture.ts";
+import { call, FakeCluster, mockPauses } from "../fake.fixture.ts";
 import { halted, object, rolling, conditionsOf } from "../object.fixture.ts";
 import { definition, deployment, installation } from "../removal/objects.ts";
 
@@ -65,7 +65,12 @@ const refusals: readonly (readonly [
     3,
     /nothing is deleted: RollingOut: 60/,
   ],
-  ["exits with 1 if a person must act", objectWith(halted), 1, /Halted: revision 8 failed on n7/],
+  [
+    "exits with 1 if a person must act",
+    objectWith(halted),
+    1,
+    /^Halted: revision 8 failed on n7\n$/,
+  ],
   [
     "does not change a state that a GitOps tool declares",
     object({
@@ -146,6 +151,20 @@ test("leaves the objects of a Helm release to Helm", async () => {
   assert.equal(code, 1);
   assert.match(err, /of a Helm release; nothing is done: helm uninstall gps -n kube-system,/);
   assert.deepEqual(fake.writes, []);
+});
+
+test("waits for the controller's pods as long as --timeout says", async (t) => {
+  const pauses = mockPauses(t);
+  const fake = installed(withdrawn);
+  const path = "/api/v1/namespaces/kube-system/pods/controller-1";
+  fake.objects.set(path, {});
+  const pages = fake.pages.bind(fake);
+  fake.pages = async (...asked) => {
+    if (pauses.passed >= 59_000) fake.objects.delete(path);
+    await pages(...asked);
+  };
+  const { code, err } = await call(["uninstall", "--yes", "--timeout", "1m"], { cluster: fake });
+  assert.equal(code, 0, err);
 });
 
 test("keeps the CRD while the controller's pods still exist", async () => {

@@ -128,6 +128,7 @@ const absent: readonly (readonly [reported: GlobalPullSecret, argv: string, code
   [served, "", 3],
   [onItsWay, "", 3],
   [failed, "", 3],
+  [servedA, "--deleted", 0],
   [servedA, "--source team-a", 3],
 ];
 

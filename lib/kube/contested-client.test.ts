@@ -1,6 +1,6 @@
 /** Another client that undoes each write of ours, on a fake API server in memory. */
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { test, type TestContext } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";
 import { FakeApi } from "#test/harness/api/api.ts";
 import { directly } from "#test/harness/api/direct.ts";
@@ -21,10 +21,11 @@ const secret = (value: string) => ({
 });
 
 /** Our client, another operator's client, and a clock in milliseconds. */
-function setUp() {
+function setUp(t: TestContext) {
   const api = new FakeApi();
   const at = { now: 1_000_000 };
-  const { cluster, listContests } = contested(directly(api, fieldManager), () => at.now);
+  t.mock.method(performance, "now", () => at.now);
+  const { cluster, listContests } = contested(directly(api, fieldManager));
   const other = directly(api, "other-operator");
   /** Our write, which the other client then undoes; true if it was written. */
   async function round(value = "ours"): Promise<boolean> {
@@ -40,8 +41,8 @@ function setUp() {
   return { api, at, cluster, listContests, round };
 }
 
-test("sends the same write twenty times at once, then once a minute, and names the client that undoes the write", async () => {
-  const { api, at, cluster, listContests, round } = setUp();
+test("sends the same write twenty times at once, then once a minute, and names the client that undoes the write", async (t) => {
+  const { api, at, cluster, listContests, round } = setUp(t);
   for (let times = 0; times < 20; times++) assert.ok(await round(), `write ${times}`);
   assert.deepEqual(listContests(), []);
   api.asked.length = 0;
@@ -59,8 +60,8 @@ test("sends the same write twenty times at once, then once a minute, and names t
   assert.equal(await round(), false);
 });
 
-test("reads only the metadata of the contested object to name the other client", async () => {
-  const { api, round } = setUp();
+test("reads only the metadata of the contested object to name the other client", async (t) => {
+  const { api, round } = setUp(t);
   for (let times = 0; times < 20; times++) await round();
   const answer = api.answer.bind(api);
   const accepted: (readonly [method: string, accept: string | undefined])[] = [];
@@ -76,16 +77,16 @@ test("reads only the metadata of the contested object to name the other client",
   assert.match(accepted[0]?.[1] ?? "", /as=PartialObjectMetadata/);
 });
 
-test("no longer lists an object as contested after a minute without a refused write", async () => {
-  const { at, listContests, round } = setUp();
+test("no longer lists an object as contested after a minute without a refused write", async (t) => {
+  const { at, listContests, round } = setUp(t);
   for (let times = 0; times < 21; times++) await round();
   assert.equal(listContests().length, 1);
   at.now += 60_000;
   assert.deepEqual(listContests(), []);
 });
 
-test("writes different content at once", async () => {
-  const { listContests, round } = setUp();
+test("writes different content at once", async (t) => {
+  const { listContests, round } = setUp(t);
   for (let times = 0; times < 21; times++) await round();
   assert.ok(await round("new"));
   assert.deepEqual(listContests(), []);
@@ -98,8 +99,8 @@ for (const metadata of [
   { finalizers: ["example.com/a"] },
   { ownerReferences: [owner] },
 ])
-  test(`writes other ${Object.keys(metadata).join()} at once`, async () => {
-    const { cluster, listContests, round } = setUp();
+  test(`writes other ${Object.keys(metadata).join()} at once`, async (t) => {
+    const { cluster, listContests, round } = setUp(t);
     for (let times = 0; times < 21; times++) await round();
     assert.equal(listContests().length, 1);
     const body = { ...secret("ours"), metadata: { name: "one", ...metadata } };
@@ -107,8 +108,8 @@ for (const metadata of [
     assert.deepEqual(listContests(), []);
   });
 
-test("counts writes of the same content as the same write, whatever resourceVersion they are based on", async () => {
-  const { cluster } = setUp();
+test("counts writes of the same content as the same write, whatever resourceVersion they are based on", async (t) => {
+  const { cluster } = setUp(t);
   const bodies = Array.from({ length: 21 }, (_, n) => ({
     ...secret("ours"),
     metadata: { name: "one", ...(n === 0 ? {} : { managedFields: [] }) },
@@ -124,8 +125,8 @@ test("counts writes of the same content as the same write, whatever resourceVers
   await assert.rejects(write(), Contested);
 });
 
-test("counts neither dry runs nor writes that failed", async () => {
-  const { api, cluster, listContests } = setUp();
+test("counts neither dry runs nor writes that failed", async (t) => {
+  const { api, cluster, listContests } = setUp(t);
   for (let times = 0; times < 20; times++)
     await cluster.apply(path, secret("ours"), { ...ours, dryRun: true });
   for (let times = 0; times < 20; times++) {
@@ -147,8 +148,8 @@ test("does not count applies of a status, which the writer of the status limits"
   assert.deepEqual(listContests(), []);
 });
 
-test("treats an object that another client keeps deleting as contested", async () => {
-  const { api, listContests, round, cluster } = setUp();
+test("treats an object that another client keeps deleting as contested", async (t) => {
+  const { api, listContests, round, cluster } = setUp(t);
   const make = async () => {
     await cluster.apply(path, secret("ours"), ours);
     api.store.clear();

@@ -159,9 +159,40 @@ for (const fixed of [true, false])
     await ask();
     await ask();
     const before = opened;
-    now += 61_000;
+    now += 60_000;
+    await ask();
+    assert.equal(opened - before, 0);
+    now += 1;
     await ask();
     assert.equal(opened - before, fixed ? 0 : 1);
+  });
+
+for (const [what, asker, most] of [
+  ["by default", {}, 30],
+  ["of a client with other limits", { seconds: 10 }, 10],
+] as const)
+  test(`gives up a request ${what} after ${most} s, and not before`, async ({ mock }) => {
+    const limits: [milliseconds: number, end: () => void][] = [];
+    mock.method(AbortSignal, "timeout", (milliseconds: number) => {
+      const limit = new AbortController();
+      limits.push([milliseconds, () => limit.abort()]);
+      return limit.signal;
+    });
+    const asked = Promise.withResolvers<void>();
+    using listener = await listening(() => asked.resolve());
+    const config = new KubeConfig();
+    const cluster = { name: "silent", server: listener.url, skipTLSVerify: true };
+    config.loadFromClusterAndUser(cluster, { name: "user" });
+    const outcome = connect(config, () => {}, asker).get("/one");
+    await asked.promise;
+    const endedAfter = (milliseconds: number) => {
+      const ended = limits.filter(([limit]) => limit <= milliseconds);
+      for (const [, end] of ended) end();
+      return ended.length;
+    };
+    assert.equal(endedAfter(most * 1000 - 1), 0);
+    assert.equal(endedAfter(most * 1000), 1);
+    await assert.rejects(outcome, ({ status }: ApiError) => status === 0);
   });
 
 test("if a credential cannot be obtained, reports an unreachable API server, and never quotes the credential", async () => {

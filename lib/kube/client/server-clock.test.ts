@@ -1,22 +1,21 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { test, type TestContext } from "node:test";
 import fc from "fast-check";
 import { ServerClock } from "./server-clock.ts";
 
 const noon = Date.parse("2026-01-01T12:00:00Z");
 
 /** Our clock, which is wrong by an hour, and a monotonic clock. */
-function setUp() {
+function setUp(t: TestContext) {
   const at = { elapsed: 500 };
-  const clock = new ServerClock(
-    () => noon + 3_600_000,
-    () => at.elapsed,
-  );
+  t.mock.method(Date, "now", () => noon + 3_600_000);
+  t.mock.method(performance, "now", () => at.elapsed);
+  const clock = new ServerClock();
   return { at, clock, now: () => clock.now().toISOString().slice(11, 23) };
 }
 
-test("shows our own time until the server's first answer, and the server's time from then on", () => {
-  const { at, clock, now } = setUp();
+test("shows our own time until the server's first answer, and the server's time from then on", (t) => {
+  const { at, clock, now } = setUp(t);
   assert.equal(now(), "13:00:00.000");
   clock.received(new Date(noon).toUTCString());
   assert.equal(now(), "12:00:00.000");
@@ -24,8 +23,8 @@ test("shows our own time until the server's first answer, and the server's time 
   assert.equal(now(), "12:01:30.250");
 });
 
-test("keeps its time after answers that were late by seconds, and after invalid headers", () => {
-  const { at, clock, now } = setUp();
+test("keeps its time after answers that were late by seconds, and after invalid headers", (t) => {
+  const { at, clock, now } = setUp(t);
   clock.received(new Date(noon).toUTCString());
   at.elapsed += 4000;
   for (const header of [new Date(noon).toUTCString(), undefined, "", "yesterday"])
@@ -33,8 +32,8 @@ test("keeps its time after answers that were late by seconds, and after invalid 
   assert.equal(now(), "12:00:04.000");
 });
 
-test("follows a server whose clock is set forward or back", () => {
-  const { clock, now } = setUp();
+test("follows a server whose clock is set forward or back", (t) => {
+  const { clock, now } = setUp(t);
   clock.received(new Date(noon).toUTCString());
   clock.received(new Date(noon + 60_000).toUTCString());
   assert.equal(now(), "12:01:00.000");

@@ -2,6 +2,9 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { test } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import type { Connection } from "./connection.ts";
+import { follow } from "./stream.ts";
 import { dripping, lines } from "./stream.fixture.ts";
 
 test("reads the same lines however the server cuts them", async () => {
@@ -60,4 +63,35 @@ test("ends the watch when the listener throws, and passes on its error unchanged
     },
   });
   assert.deepEqual([receivedLines, error, ended], [["1"], mine, true]);
+});
+
+test("ends a watch 90 s after its last byte, and not before", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const [chunk, end] = [Promise.withResolvers<Buffer>(), Promise.withResolvers<never>()];
+  async function* stream() {
+    yield await chunk.promise;
+    yield await end.promise;
+  }
+  const connection = {
+    largest: 100,
+    async send(_: object, signal: AbortSignal) {
+      signal.addEventListener("abort", () => end.reject(new Error("aborted")));
+      return { httpStatusCode: 200, headers: {}, body: { stream } };
+    },
+  } as unknown as Connection;
+  const received: string[] = [];
+  const never = new AbortController().signal;
+  const watched = { path: "/api/v1/secrets", query: {} };
+  void follow(connection, watched, never, (line) => void received.push(line)).catch(
+    (error: Error) => void received.push(error.message),
+  );
+  t.mock.timers.tick(60_000);
+  chunk.resolve(Buffer.from("1\n"));
+  await setImmediate();
+  t.mock.timers.tick(89_999);
+  await setImmediate();
+  assert.deepEqual(received, ["1"]);
+  t.mock.timers.tick(1);
+  await setImmediate();
+  assert.match(received[1] ?? "", /no answer Unreachable/);
 });

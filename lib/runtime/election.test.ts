@@ -84,3 +84,36 @@ test("reports which controller it stands by for, until it leads itself", async (
     [true, ""],
   ]);
 });
+
+test("ends a leader that could not renew its Lease for 10 s, within half a second, whatever the node's clock shows", async (t) => {
+  t.mock.timers.enable({ apis: ["setInterval"] });
+  const at = { steady: 1_000_000, set: Date.now() };
+  t.mock.method(performance, "now", () => at.steady);
+  t.mock.method(Date, "now", () => at.set);
+  const metadata = { uid: "u", resourceVersion: "1" };
+  const cluster = {
+    get: async () => undefined,
+    apply: async (_path: string, body: object) => ({ ...body, metadata }),
+  } as unknown as Cluster;
+  let isEnded = false;
+  const leads = Promise.withResolvers<void>();
+  const { leader } = joinElection(
+    { cluster, path: "/lease" },
+    pino({ level: "silent" }),
+    () => (isEnded = true),
+    () => leads.resolve(),
+  );
+  const stop = new AbortController();
+  t.after(() => stop.abort());
+  void leader.until(stop.signal);
+  await leads.promise;
+  at.set += 9 * 3_600_000;
+  at.steady += 9999;
+  t.mock.timers.tick(500);
+  assert.equal(isEnded, false);
+  at.steady += 1;
+  t.mock.timers.tick(499);
+  assert.equal(isEnded, false);
+  t.mock.timers.tick(1);
+  assert.equal(isEnded, true);
+});

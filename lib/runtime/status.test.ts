@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { test, type TestContext } from "node:test";
 import type { GlobalPullSecret, GlobalPullSecretStatus } from "#api/global-pull-secret.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
@@ -252,8 +252,9 @@ test("continues the last status of the same object only, and writes the same sta
 });
 
 /** A clock, and an API server in which another client at once overwrites each status of ours. */
-function fight() {
+function fight(t: TestContext) {
   let milliseconds = 0;
+  t.mock.method(performance, "now", () => milliseconds);
   let version = 100;
   const pauses: { until: number; end: () => void }[] = [];
   const written: { milliseconds: number; revision: number | undefined }[] = [];
@@ -276,7 +277,6 @@ function fight() {
     path: () => globalPullSecretPath,
     manager: "global-pull-secret-status",
     failed: ({ message }) => assert.fail(message),
-    now: () => milliseconds,
     pause: (length) => new Promise((end) => pauses.push({ until: milliseconds + length, end })),
   });
   /** For that many seconds, each run finds the live object, and reports this status. */
@@ -291,8 +291,8 @@ function fight() {
   return { written, report };
 }
 
-test("writes a status that another client overwrites each time twenty times again, and then once a minute", async () => {
-  const { written, report } = fight();
+test("writes a status that another client overwrites each time twenty times again, and then once a minute", async (t) => {
+  const { written, report } = fight(t);
   await report(600, status(1));
   const [quick, slow] = [60_000, 600_000].map(
     (end) => written.filter(({ milliseconds }) => milliseconds < end).length,
@@ -301,8 +301,8 @@ test("writes a status that another client overwrites each time twenty times agai
   assert.ok(slow !== undefined && slow - quick >= 8 && slow - quick <= 10, String(slow));
 });
 
-test("writes a changed status within a minute although another client overwrites each status", async () => {
-  const { written, report } = fight();
+test("writes a changed status within a minute although another client overwrites each status", async (t) => {
+  const { written, report } = fight(t);
   await report(120, status(1));
   const { length } = written;
   await report(60, status(2));

@@ -12,6 +12,7 @@ import { KubeConfig } from "@kubernetes/client-node";
 import { ApiError } from "./api-error.ts";
 import { connect } from "./client.ts";
 import type { Replacing } from "./cluster.ts";
+import { mockDeadlines } from "./deadline.fixture.ts";
 import { ServerClock } from "./server-clock.ts";
 
 async function listening(answer: RequestListener) {
@@ -171,13 +172,8 @@ for (const [what, asker, most] of [
   ["by default", {}, 30],
   ["of a client with other limits", { seconds: 10 }, 10],
 ] as const)
-  test(`gives up a request ${what} after ${most} s, and not before`, async ({ mock }) => {
-    const limits: [milliseconds: number, end: () => void][] = [];
-    mock.method(AbortSignal, "timeout", (milliseconds: number) => {
-      const limit = new AbortController();
-      limits.push([milliseconds, () => limit.abort()]);
-      return limit.signal;
-    });
+  test(`gives up a request ${what} after ${most} s, and not before`, async (t) => {
+    const deadlines = mockDeadlines(t);
     const asked = Promise.withResolvers<void>();
     using listener = await listening(() => asked.resolve());
     const config = new KubeConfig();
@@ -185,13 +181,8 @@ for (const [what, asker, most] of [
     config.loadFromClusterAndUser(cluster, { name: "user" });
     const outcome = connect(config, () => {}, asker).get("/one");
     await asked.promise;
-    const endedAfter = (milliseconds: number) => {
-      const ended = limits.filter(([limit]) => limit <= milliseconds);
-      for (const [, end] of ended) end();
-      return ended.length;
-    };
-    assert.equal(endedAfter(most * 1000 - 1), 0);
-    assert.equal(endedAfter(most * 1000), 1);
+    assert.equal(deadlines.pass(most * 1000 - 1), 0);
+    assert.equal(deadlines.pass(most * 1000), 1);
     await assert.rejects(outcome, ({ status }: ApiError) => status === 0);
   });
 

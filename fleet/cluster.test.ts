@@ -240,6 +240,28 @@ test("begins again with a short pause when a write has no answer after one that 
   assert.notEqual(guest.is(), "away");
 });
 
+test("writes a content five times at once, and then once a minute, while another client changes the Secret each time", async (t) => {
+  const conflict = new ApiError({ status: 409, reason: "Conflict", method: "PATCH", path: "/x" });
+  using guest = await guestWith(rolloutState, [], conflict);
+  const began = Math.ceil(performance.now());
+  let now = began;
+  t.mock.method(performance, "now", () => now);
+  for (const [seconds, writes] of [
+    [0, 5],
+    [59.999, 5],
+    [60, 6],
+    [119.999, 6],
+    [120, 7],
+  ] as const) {
+    now = began + seconds * 1000;
+    for (let run = 0; run < 20; run += 1) {
+      await guest.fleetCluster.change(content, owner);
+      await guest.untilIdle();
+    }
+    assert.equal(guest.writes(), writes, `after ${seconds} s`);
+  }
+});
+
 test("does not delete again a Secret that a finalizer holds", async () => {
   const deletionTimestamp = "2026-01-01T00:00:00Z" as unknown as Date;
   const metadata = { ...ours.metadata, ...marked(owner), deletionTimestamp };

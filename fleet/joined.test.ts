@@ -12,6 +12,7 @@ import { FakeApi } from "#test/harness/api/api.ts";
 import { directly } from "#test/harness/api/direct.ts";
 import { refuse } from "#test/harness/api/protocol.ts";
 import { FakeServer } from "#test/harness/api/server.ts";
+import { mockDeadlines } from "#kube/client/deadline.fixture.ts";
 import { Connection } from "./connection.ts";
 import { JoinedCluster } from "./joined.ts";
 
@@ -62,6 +63,31 @@ test("requests no second token within ten minutes, because a cluster can issue t
   now += 1000;
   await assert.rejects(renew(), refused);
 });
+
+type Access = ReturnType<typeof accessTo>;
+
+/** What a cluster's checks and a FleetSecret's connection observe. */
+const observers: Readonly<Record<string, (access: Access) => Promise<unknown>>> = {
+  "its checks get": async (access) => await new JoinedCluster().observe(access),
+  async "its connection gets"(access) {
+    const { promise: hinted, resolve: hint } = Promise.withResolvers<void>();
+    const needed = [{ collection, name: "pull-secret" }];
+    const connection = new Connection({ reach: async () => access, needed, besides: [], hint });
+    await hinted;
+    connection.close();
+    return connection.found;
+  },
+};
+for (const [what, observe] of Object.entries(observers))
+  test(`counts a cluster as away if ${what} no answer for 10 s, and not before`, async (t) => {
+    await using fakes = await FakeServer.start();
+    const deadlines = mockDeadlines(t);
+    const observed = observe(accessTo(fakes, "hangs"));
+    await until("a request has begun", () => deadlines.begun() === 1);
+    assert.equal(deadlines.pass(9999), 0);
+    assert.equal(deadlines.pass(10_000), 1);
+    assert.match(JSON.stringify(await observed), /"away".* no answer Unreachable/);
+  });
 
 test("stops reading policies at the first policy that would take much memory when parsed", async () => {
   await using fakes = await FakeServer.start();

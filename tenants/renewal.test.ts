@@ -127,7 +127,9 @@ test("renews a token after half of its lifetime, and only once until the kubelet
   assert.equal(asked.length, 1);
 });
 
-test("when another client keeps restoring the old token, stops renewing and names the client", async (t) => {
+test("when another client keeps restoring the old token, renews it once an hour and names the client", async (t) => {
+  let milliseconds = 0;
+  t.mock.method(performance, "now", () => milliseconds);
   const { asked, reported, again, putBack } = await renewalAt(t, 12);
   for (let time = 0; time < 10; time += 1) {
     await putBack("argocd-controller");
@@ -135,6 +137,17 @@ test("when another client keeps restoring the old token, stops renewing and name
   }
   assert.equal(asked.length, 3);
   assert.match(reported.warning ?? "", /^GPS480: .* argocd-controller restores the old one/);
+  for (const [time, renewals] of [
+    [hour - 1000, 3],
+    [hour, 4],
+    [2 * hour - 1000, 4],
+    [2 * hour, 5],
+  ] as const) {
+    milliseconds = time;
+    await putBack("argocd-controller");
+    await again();
+    assert.equal(asked.length, renewals, `after ${time} ms`);
+  }
 });
 
 const refusal = (status: number, reason: string) => () => {

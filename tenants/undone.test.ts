@@ -127,6 +127,10 @@ for (const side of ["management", "tenant"] as const)
     await pass(60);
     assert.ok(writes() >= 10 && writes() <= 12, `${writes()} writes in a minute`);
     assert.match(ready(), /^Refused GPS474: /);
+    const quick = writes();
+    await pass(600);
+    const slow = writes() - quick;
+    assert.ok(slow >= 9 && slow <= 11, `${slow} writes in ten minutes`);
     others.afterwards = (object) => object;
     await pass(180);
     assert.match(ready(), side === "tenant" ? /^Waiting / : /^Synced /);

@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { writeFileSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { temporary } from "#test/temporary.ts";
+import { mockDeadlines } from "#kube/client/deadline.fixture.ts";
 import { contextsOf, namespaceOf, place, reach } from "./reach.ts";
 
 /** Calls `then` with these environment variables, and then restores the old values. */
@@ -52,6 +55,27 @@ test("refuses an http:// API server, except if insecure-skip-tls-verify is set",
     message: /^context "proxy": its server begins with http:\/\/, such as that of kubectl proxy; /,
   });
   assert.doesNotThrow(reaching({ server, "insecure-skip-tls-verify": true }));
+});
+
+test("waits 30 s for the answer of an API server, and no longer", async (t) => {
+  const server = createServer().listen(0, "127.0.0.1");
+  t.after(() => server.close());
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const kubeconfig = join(temporary(t), "config");
+  const cluster = { server: `http://127.0.0.1:${port}`, "insecure-skip-tls-verify": true };
+  const value = {
+    "current-context": "silent",
+    contexts: [{ name: "silent", context: { cluster: "a", user: "a" } }],
+    clusters: [{ name: "a", cluster }],
+    users: [{ name: "a", user: {} }],
+  };
+  writeFileSync(kubeconfig, JSON.stringify(value));
+  const deadlines = mockDeadlines(t);
+  const answer = reach({ kubeconfig, context: undefined }).get("/version");
+  assert.equal(deadlines.pass(29_999), 0);
+  assert.equal(deadlines.pass(30_000), 1);
+  await assert.rejects(answer, /no answer Unreachable/);
 });
 
 test("reads the namespace and the address of each context", (t) => {

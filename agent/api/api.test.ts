@@ -46,6 +46,7 @@ test("is not woken by events that change nothing for the agent", async (t) => {
 });
 
 test("lists by name, and watches from the list's version with bookmarks", async (t) => {
+  t.mock.method(Math, "random", () => 0.999);
   const { server, open, count } = await setUp(t);
   server.order(order);
   open();

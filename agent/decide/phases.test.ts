@@ -77,8 +77,21 @@ const cells: readonly (readonly [name: string, change: FactsChange, expected: st
   ],
   ["waits for the start limit interval", { unit: stopped }, "wait GPS214"],
   [
-    "waits for systemd's usual interval if the unit has none",
-    { unit: { ...stopped, startLimit: 0 } },
+    "waits for systemd's usual interval, 10 s, if the unit has none",
+    { unit: { ...stopped, startLimit: 0 }, journal: { ...restarting, asked: ago(9999) } },
+    "wait GPS214",
+  ],
+  [
+    "waits no longer than systemd's usual interval if the unit has none",
+    { unit: { ...stopped, startLimit: 0 }, journal: { ...restarting, asked: ago(10_001) } },
+    "restart GPS214",
+  ],
+  [
+    "waits for up to a minute",
+    {
+      unit: { ...stopped, startLimit: 3_600_000 },
+      journal: { ...restarting, asked: ago(59_999) },
+    },
     "wait GPS214",
   ],
   [

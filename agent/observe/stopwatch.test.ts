@@ -27,6 +27,9 @@ test("spaces writes that follow each other: at once, 1 s, 2 s … a minute, and 
     history.wrote();
   }
   assert.deepEqual(waits, [0, 1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000, 60_000]);
+  now += 300_000;
+  history.wrote();
+  assert.equal(history.writeIn(), 60_000);
   now += 300_001;
   assert.equal(history.writeIn(), 0);
   history.wrote();

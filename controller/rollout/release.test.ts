@@ -49,7 +49,7 @@ const rows: readonly [
   ["a younger node's clock is 60 s ahead", [confirmed, ahead(60)], [], later],
   ["a node's time is more than 60 s ahead", [confirmed, ahead(61)], undefined, later],
   ["the clock was set back, so that a node seems younger", [confirmed, future], undefined],
-  ["a node joined while the release was written", [confirmed, inMargin], undefined],
+  ["a node joined while the release was written", [confirmed, inMargin], undefined, later],
   ["nothing was served, and a node was not asked", [nodeOf("n")], [], unserved],
   [
     "nothing was served, and a node has no object",

@@ -125,6 +125,30 @@ test("retries an Event that could not be sent, and delays neither other Events n
   );
 });
 
+for (const [refusals, isSent] of [
+  [11, true],
+  [12, false],
+] as const)
+  test(`${isSent ? "sends" : "drops"} an Event that a cluster has refused ${refusals} times`, async () => {
+    let asked = 0;
+    const { another, created, dropped } = setUp(() => (asked++ < refusals ? 500 : 0));
+    const { announce, idle } = another();
+    announce(notice, secret);
+    await idle();
+    assert.deepEqual([created.length, dropped.length], isSent ? [1, 0] : [0, 1]);
+  });
+
+test("keeps the newest hundred Events while they cannot be sent", async () => {
+  let isAway = true;
+  const { another, created } = setUp(() => (isAway ? 500 : 0));
+  const { announce, idle } = another();
+  const messages = Array.from({ length: 300 }, (_, index) => String(index));
+  for (const message of messages) announce({ ...notice, message, subject: message }, secret);
+  isAway = false;
+  await idle();
+  assert.deepEqual(created.map(({ message }) => message).toSorted(), messages.slice(200));
+});
+
 test("sends a bounded number of requests to a cluster that refuses Events, and logs all Events", async () => {
   let asked = 0;
   const { another, logged, dropped } = setUp(() => (asked++, 403));

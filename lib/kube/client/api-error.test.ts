@@ -49,6 +49,20 @@ for (const [what, path, message, isQuoted] of [
     assert.equal(ofPublic.detail, message, "the request contained no credential");
   });
 
+for (const [header, seconds] of [
+  [undefined, undefined],
+  ["soon", undefined],
+  ["1", 1],
+  ["60", 60],
+  ["61", 60],
+  ["9999", 60],
+] as const)
+  test(`waits ${seconds} s for a server that requests ${header} s`, () => {
+    const headers = header === undefined ? {} : { "retry-after": header };
+    const context = { httpStatusCode: 429, headers } as unknown as ResponseContext;
+    assert.equal(ApiError.from("GET", "/a", context, "").retryAfterSeconds, seconds);
+  });
+
 for (const [status, detail, bare] of [
   [403, "dXNlcjpw", "GET /a: 403 Refused"],
   [403, undefined, "GET /a: 403 Refused"],

@@ -157,7 +157,8 @@ export const denial = new ApiError({
  */
 export function mockPauses(t: TestContext): Readonly<{ passed: number }> {
   const pauses = { passed: 0 };
-  const began = performance.now();
+  // Whole numbers avoid rounding.
+  const began = Math.ceil(performance.now());
   t.mock.method(performance, "now", () => began + pauses.passed);
   const pause = t.mock.method(timers, "setTimeout", async (milliseconds = 0) => {
     pauses.passed += milliseconds;

@@ -9,7 +9,8 @@ function cluster(): FakeCluster {
   return fake;
 }
 
-test("`status` reads only the object, and needs no right on Secrets", async () => {
+test("`status` reads only the object, and needs no right on Secrets", async (t) => {
+  t.mock.method(Date, "now", () => Date.parse("2026-11-23T09:05:00Z"));
   const fake = cluster();
   const asked: string[] = [];
   const get = fake.get.bind(fake);
@@ -20,6 +21,7 @@ test("`status` reads only the object, and needs no right on Secrets", async () =
   const { code, out } = await call(["status"], { cluster: fake });
   assert.equal(code, 0);
   assert.match(out, /^Reconciling: 60 of 100/);
+  assert.match(out, / halted \(NodesFailed\) 5m ago$/m);
   assert.deepEqual(asked, ["/apis/globalpullsecret.io/v1alpha1/globalpullsecrets/cluster"]);
 });
 

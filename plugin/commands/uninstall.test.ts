@@ -153,24 +153,14 @@ test("leaves the objects of a Helm release to Helm", async () => {
   assert.deepEqual(fake.writes, []);
 });
 
-test("waits for the controller's pods as long as --timeout says", async (t) => {
+test("keeps the CRD if the controller's pods still exist after --timeout, whatever the computer's clock shows", async (t) => {
   const pauses = mockPauses(t);
-  const fake = installed(withdrawn);
-  const path = "/api/v1/namespaces/kube-system/pods/controller-1";
-  fake.objects.set(path, {});
-  const pages = fake.pages.bind(fake);
-  fake.pages = async (...asked) => {
-    if (pauses.passed >= 59_000) fake.objects.delete(path);
-    await pages(...asked);
-  };
-  const { code, err } = await call(["uninstall", "--yes", "--timeout", "1m"], { cluster: fake });
-  assert.equal(code, 0, err);
-});
-
-test("keeps the CRD while the controller's pods still exist", async () => {
+  let hours = 0;
+  t.mock.method(Date, "now", () => (hours += 1) * 3_600_000);
   const fake = installed(withdrawn);
   fake.objects.set("/api/v1/namespaces/kube-system/pods/controller-1", {});
-  const { code, err } = await call(["uninstall", "--yes", "--timeout", "1s"], { cluster: fake });
+  const { code, err } = await call(["uninstall", "--yes", "--timeout", "60s"], { cluster: fake });
+  assert.equal(Math.floor(pauses.passed / 1000), 60);
   assert.deepEqual(
     [code, err],
     [3, "the controller's pods have not ended yet; run uninstall again later\n"],

@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
+import { temporary } from "#test/temporary.ts";
 import { readManifests } from "./manifests.ts";
 
 const good = '{"apiVersion":"v1","kind":"Secret","metadata":{"name":"p\u00e4ss"}}';
-const read = async (bytes: Uint8Array) =>
-  await readManifests("-", {
+const read = async (bytes: Uint8Array, path = "-") =>
+  await readManifests(path, {
     read: async () => bytes,
     documents: async (text: string) => [JSON.parse(text)],
   });
@@ -29,3 +32,13 @@ for (const [what, bytes, message] of [
   test(`refuses a manifest ${what}`, async () => {
     await assert.rejects(read(Buffer.from(bytes)), { name: "Refused", message });
   });
+
+test("reads a folder of a thousand files, and refuses a larger one", async (t) => {
+  const folder = temporary(t);
+  for (let index = 0; index < 1000; index += 1) writeFileSync(join(folder, `${index}.json`), "");
+  const { length } = await read(Buffer.from(good), folder);
+  assert.equal(length, 1000);
+  writeFileSync(join(folder, "more.json"), "");
+  const message = `${folder}: more than 1000 files`;
+  await assert.rejects(read(Buffer.from(good), folder), { name: "Misuse", message });
+});

@@ -99,6 +99,33 @@ test("reports in seconds how long the work on an object has taken", async (t) =>
   assert.deepEqual(taken, [now / 1000]);
 });
 
+test("starts no object after the first second of a run, and starts the next run at once", async (t) => {
+  const { here, create } = pairOf();
+  for (let count = 0; count < 40; count += 1) await create(`o${count}`);
+  let now = performance.now();
+  t.mock.method(performance, "now", () => now);
+  const before = new Engine(managementSide(here, "default"), quiet, { looked() {} });
+  while (((await before.run()) || undefined)?.seconds === 0);
+  const outcomes: string[] = [];
+  const get: Cluster["get"] = async (path, options) => {
+    now += 150;
+    return await here.get(path, options);
+  };
+  // Each object was in sync before the process started again, so no write causes the next run.
+  const engine = new Engine(managementSide({ ...here, get }, "default"), quiet, {
+    looked: (_, outcome) => void outcomes.push(outcome),
+  });
+  const shares: number[] = [];
+  while (outcomes.length < 40) {
+    const [begun, since] = [outcomes.length, now];
+    const again = await engine.run();
+    shares.push(outcomes.length - begun);
+    assert.ok(now - since < 3000, `a run of ${now - since} ms`);
+    assert.equal((again || undefined)?.seconds === 0, outcomes.length < 40);
+  }
+  assert.ok(shares.length >= 3, shares.join());
+});
+
 test("on the management side, adds no finalizer to a copy", async () => {
   const { here, object, create } = pairOf();
   await create("one");

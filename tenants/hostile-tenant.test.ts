@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { test, type TestContext } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { pino } from "pino";
 import type { KubernetesObject } from "@kubernetes/client-node";
 import type { SyncSecret } from "#api/sync-secret.ts";
@@ -171,6 +172,33 @@ test("L25: serves an object of one tenant, and a changed object, long before the
     await meters.registry.metrics(),
     /^global_pull_secret_sync_runs_total\{namespace="tenant-a",result="success"\} /m,
   );
+});
+
+test("does not end before the running work on each tenant's objects has ended", async () => {
+  const { cluster, copyIn } = managementOf();
+  const labels = { "globalpullsecret.io/tenant": "tenant-a" };
+  const metadata = { name: "tenant-a", labels };
+  await cluster.create("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata });
+  await copyIn("tenant-a", "one");
+  const [begun, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const get: Cluster["get"] = async (path, options) => {
+    if (path.endsWith("/one")) {
+      begun.resolve();
+      await released.promise;
+    }
+    return await cluster.get(path, options);
+  };
+  const stop = new AbortController();
+  let hasEnded = false;
+  const ended = serveTenants({ ...cluster, get }, quiet, openMeters())
+    .until(stop.signal)
+    .then(() => (hasEnded = true));
+  await begun.promise;
+  stop.abort();
+  for (let turn = 0; turn < 50; turn += 1) await setImmediate();
+  assert.ok(!hasEnded);
+  released.resolve();
+  await ended;
 });
 
 /** The tenant's side with `count` objects in sync. */

@@ -74,17 +74,45 @@ test("refuses content that cannot be a Secret, with a code and without values", 
   }
 });
 
+/** Type → the keys that it needs: one key of each inner list. */
+const needs: readonly (readonly [SyncContent["type"], ...(readonly string[])[]])[] = [
+  ["Opaque"],
+  ["kubernetes.io/tls", ["tls.crt"], ["tls.key"]],
+  ["kubernetes.io/dockerconfigjson", [".dockerconfigjson"]],
+  ["kubernetes.io/dockercfg", [".dockercfg"]],
+  ["kubernetes.io/basic-auth", ["username", "password"]],
+  ["kubernetes.io/ssh-auth", ["ssh-privatekey"]],
+  ["kubernetes.io/service-account-token"],
+];
+const contentWith = (type: SyncContent["type"], keys: readonly string[], text = "{}") =>
+  checkedContent({ type, stringData: Object.fromEntries(keys.map((key) => [key, text])) });
+
 test("L13: accepts every type with the keys that it needs", () => {
-  const types: readonly (readonly [SyncContent["type"], readonly string[]])[] = [
-    ["Opaque", []],
-    ["kubernetes.io/tls", ["tls.crt", "tls.key"]],
-    ["kubernetes.io/basic-auth", ["password"]],
-    ["kubernetes.io/ssh-auth", ["ssh-privatekey"]],
-    ["kubernetes.io/service-account-token", []],
-  ];
-  for (const [type, keys] of types)
-    assert.ok(
-      checkedContent({ type, stringData: Object.fromEntries(keys.map((key) => [key, ""])) }).ok,
-      type,
-    );
+  for (const [type, ...groups] of needs)
+    for (const pick of [0, -1])
+      assert.ok(
+        contentWith(
+          type,
+          groups.map((keys) => keys.at(pick) ?? ""),
+        ).ok,
+        type,
+      );
 });
+
+for (const [type, ...groups] of needs)
+  for (const missing of groups)
+    test(`refuses ${type} without ${missing.join(" or ")}, and names what is missing`, () => {
+      const others = groups.filter((keys) => keys !== missing).flat();
+      const judged = contentWith(type, [...others, "other"]);
+      assert.ok(!judged.ok);
+      assert.ok(judged.message.startsWith("GPS463: "));
+      assert.ok(judged.message.includes(missing.join(" or ")), judged.message);
+    });
+
+for (const [type, keys] of needs.filter(([type]) => type.includes("docker")))
+  for (const text of ["planted", "[]", "null", "1", ""])
+    test(`refuses ${type} with ${JSON.stringify(text)} instead of a JSON object`, () => {
+      const judged = contentWith(type, keys ?? [], text);
+      assert.ok(!judged.ok);
+      assert.ok(judged.message.startsWith("GPS464: "), judged.message);
+    });

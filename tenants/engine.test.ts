@@ -221,7 +221,8 @@ test("sets the condition Warning on each of the tenant's objects until a token t
 async function leaving(t: TestContext) {
   const pair = pairOf();
   const { management, here, there: managementClient, object, create } = pair;
-  let now = performance.now();
+  // Whole numbers avoid rounding.
+  let now = Math.ceil(performance.now());
   t.mock.method(performance, "now", () => now);
   t.mock.timers.enable({ apis: ["Date"], now: Date.now() });
   const metadata = { name: "kube-system" };
@@ -253,10 +254,11 @@ async function leaving(t: TestContext) {
   const uid = object("one")?.metadata.uid ?? "";
   const copy = () => management.object<Stored>(`${syncSecretsIn("tenant-a")}/${uid}`);
   assert.ok(copy());
+  /** Returns in how many seconds the next run is due, if any. */
   const pass = async (seconds: number) => {
-    now += seconds * 1000;
+    now += Math.round(seconds * 1000);
     t.mock.timers.setTime(Date.now() + seconds * 1000);
-    return (await run()) || undefined;
+    return ((await run()) || undefined)?.seconds;
   };
   const leave = async () => {
     await here.remove(`${syncSecretsIn("default")}/one`, uid);
@@ -290,6 +292,54 @@ for (const [what, status, reason] of reasons)
     assert.ok(copy(), "the object has time to come back");
     await pass(101);
     assert.equal(copy(), undefined);
+  });
+
+/** What is due later, how it comes to that, and the requests that then follow. */
+const later: readonly (readonly [
+  what: string,
+  begin: (pair: Awaited<ReturnType<typeof leaving>>) => Promise<void>,
+  request: Readonly<{ cluster: "home" | "management"; verb: string; resource: string }>,
+])[] = [
+  [
+    "deletes a copy without its object",
+    async ({ hide }) => void hide(true),
+    { cluster: "management", verb: "delete", resource: "globalpullsecret.io/syncsecrets" },
+  ],
+  [
+    "reads a Secret that an object names",
+    async ({ here }) => {
+      const metadata = { name: "two", namespace: "default" };
+      const body = { apiVersion: "globalpullsecret.io/v1alpha1", kind: "SyncSecret", metadata };
+      await here.create(syncSecretsIn("default"), { ...body, secretRef: { name: "tls" } });
+    },
+    { cluster: "home", verb: "get", resource: "secrets" },
+  ],
+  [
+    "repeats a write that failed",
+    async ({ management, create }) => {
+      management.refuses = (_, verb) =>
+        verb === "patch" ? refuse(500, "InternalError", "no") : undefined;
+      await create("two");
+    },
+    { cluster: "management", verb: "patch", resource: "globalpullsecret.io/syncsecrets" },
+  ],
+];
+for (const [what, begin, { cluster, verb, resource }] of later)
+  test(`${what} when the pause that a run requests is over, and not before`, async (t) => {
+    const pair = await leaving(t);
+    await begin(pair);
+    let first = 0;
+    for (let run = 0; run < 9 && first === 0; run += 1) first = (await pair.pass(0)) ?? 0;
+    const seconds = (await pair.pass(0)) ?? assert.fail("no run is requested");
+    assert.ok(first <= seconds, `first ${first} s, then ${seconds} s`);
+    const requests = () =>
+      pair[cluster].asked.filter((asked) => asked.verb === verb && asked.resource === resource)
+        .length;
+    const before = requests();
+    const rest = await pair.pass(seconds - 0.001);
+    assert.deepEqual([requests(), rest], [before, 0.001]);
+    await pair.pass(0.001);
+    assert.equal(requests(), before + 1);
   });
 
 for (const [what, reason] of [
@@ -375,7 +425,7 @@ for (const [status, reason] of failures)
     assert.equal(management.object(path("second")), undefined, "the other copy is deleted");
     assert.match(warned.at(-1) ?? "", new RegExp(`${path("first")}: ${status} ${reason}`));
     for (let run = 0; run < 3; run += 1) await pass(1);
-    const { seconds } = (await pass(1)) ?? assert.fail("it is not tried again");
+    const seconds = (await pass(1)) ?? assert.fail("it is not tried again");
     assert.ok(seconds <= 60, `it is tried again after ${seconds} s`);
     management.refuses = () => undefined;
     await pass(seconds);

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test, type TestContext } from "node:test";
+import type { V1Secret } from "@kubernetes/client-node";
 import { pino } from "pino";
 import type { SyncSecret } from "#api/sync-secret.ts";
 import { secretsIn } from "#kube/client/paths.ts";
@@ -39,13 +40,14 @@ function pairOf(t: TestContext) {
     });
   return {
     home: apis[0],
+    management: apis[1],
     here,
     create,
     object: () => apis[0].object<SyncSecret>(`${syncSecretsIn("default")}/one`),
     secret: () => {
       const name = apis[0].object<SyncSecret>(`${syncSecretsIn("default")}/one`)?.status
         ?.secretName;
-      return apis[1].object<{ type: string; data: object }>(`${secretsIn("a")}/${name}`);
+      return apis[1].object<V1Secret>(`${secretsIn("a")}/${name}`);
     },
     settle: async (seconds = 0) => {
       now += seconds * 1000;
@@ -82,6 +84,52 @@ test("L10: follows a Secret that the SyncSecret names, within a minute", async (
   await settle();
   assert.deepEqual(secret()?.data, { a: "Mg==" });
 });
+
+type Pair = ReturnType<typeof pairOf>;
+const edit = async ({ here, object }: Pair, fields: object) => {
+  const { uid = "", resourceVersion = "" } = object()?.metadata ?? {};
+  await here.patch(`${syncSecretsIn("default")}/one`, {
+    metadata: { uid, resourceVersion },
+    ...fields,
+  });
+};
+for (const [reason, change] of [
+  ["Invalid", async (pair) => await edit(pair, { data: { "a/b": "eA==" } })],
+  [
+    "Waiting",
+    async (pair) => {
+      await edit(pair, { data: { a: "eQ==" } });
+      pair.management.refuses = ({ path }, verb) =>
+        verb === "patch" && path.endsWith("/status") ? refuse(409, "Conflict", "no") : undefined;
+    },
+  ],
+  ...([401, 503] as const).map(
+    (status) =>
+      [
+        status === 401 ? "Denied" : "Unreachable",
+        async ({ management }: Pair) => {
+          management.refuses = () => refuse(status, "Refused", "no");
+        },
+      ] as const,
+  ),
+] satisfies readonly (readonly [string, (pair: Pair) => Promise<void>])[])
+  test(`keeps the name and the version of the Secret in status when it reports ${reason}`, async (t) => {
+    const pair = pairOf(t);
+    const { create, object, secret, settle } = pair;
+    await create({ data: { a: "eA==" } });
+    await settle();
+    await settle();
+    const named = () => {
+      const { secretName, resourceVersion } = object()?.status ?? {};
+      return { secretName, resourceVersion };
+    };
+    const { name, resourceVersion } = secret()?.metadata ?? {};
+    assert.deepEqual(named(), { secretName: name, resourceVersion });
+    await change(pair);
+    for (let run = 0; run < 3; run += 1) await settle(600).catch(() => {});
+    assert.equal(conditionOf(object()?.status, "Ready")?.reason, reason);
+    assert.deepEqual(named(), { secretName: name, resourceVersion });
+  });
 
 test("L1: shares no Secret that no Role allows to read, and reports this", async (t) => {
   const { home, create, object, secret, settle } = pairOf(t);

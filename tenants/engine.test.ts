@@ -215,10 +215,10 @@ test("sets the condition Warning on each of the tenant's objects until a token t
 });
 
 /**
- * The tenant's side with one object and its copy. `leave` deletes the object. `pass` lets
- * time pass. `restart` replaces the process.
+ * The tenant's side with one object, which has these finalizers of others, and its copy. `leave`
+ * deletes the object. `pass` lets time pass. `restart` replaces the process.
  */
-async function leaving(t: TestContext) {
+async function leaving(t: TestContext, finalizers: readonly string[] = []) {
   const pair = pairOf();
   const { management, here, there: managementClient, object, create } = pair;
   // Whole numbers avoid rounding.
@@ -249,7 +249,7 @@ async function leaving(t: TestContext) {
   let engine = new Engine(side, log, { looked() {} });
   const restart = () => (engine = new Engine(side, log, { looked() {} }));
   const run = () => engine.run().catch(() => undefined);
-  await create("one");
+  await create("one", finalizers);
   await run();
   const uid = object("one")?.metadata.uid ?? "";
   const copy = () => management.object<Stored>(`${syncSecretsIn("tenant-a")}/${uid}`);
@@ -478,6 +478,27 @@ test("L20: stops waiting at the deadline, or a minute after a later start, if th
   await pass(3601);
   assert.equal(management.asked.filter(({ verb }) => verb === "delete").length, 1);
 });
+
+for (const [when, isAway] of [
+  ["its copy is gone", false],
+  ["it was given up at the deadline", true],
+] as const)
+  test(`writes nothing more about an object that another finalizer holds after ${when}`, async (t) => {
+    const finalizer = "example.com/hold";
+    const { home, management, object, reported, pass, leave } = await leaving(t, [finalizer]);
+    if (isAway) management.refuses = () => refuse(403, "Forbidden", "no");
+    await leave();
+    await pass(3600);
+    assert.deepEqual(object("one")?.metadata.finalizers, [finalizer]);
+    management.refuses = () => undefined;
+    for (const { asked } of [home, management]) asked.length = 0;
+    for (let run = 0; run < 4; run += 1) await pass(60);
+    const writes = [...home.asked, ...management.asked].filter(
+      ({ verb }) => !["get", "list", "watch"].includes(verb),
+    );
+    assert.deepEqual(writes, []);
+    assert.equal(reported.length, isAway ? 1 : 0);
+  });
 
 test("in the namespace of the copies, keeps a copy that another cluster or program made", async (t) => {
   const { management, there: managementClient, pass } = await leaving(t);

@@ -124,10 +124,10 @@ for (const [what, { is, code, isFollowed, changes = 0 }] of Object.entries(flood
   });
 
 /** Serves the tenants until the test ends. */
-function serve(t: TestContext, cluster: ReturnType<typeof managementOf>["cluster"]) {
+function serve(t: TestContext, cluster: ReturnType<typeof managementOf>["cluster"], log = quiet) {
   const stop = new AbortController();
   const meters = openMeters();
-  const ended = serveTenants(cluster, quiet, meters).until(stop.signal);
+  const ended = serveTenants(cluster, log, meters).until(stop.signal);
   t.after(async () => {
     stop.abort();
     await ended;
@@ -172,6 +172,50 @@ test("L25: serves an object of one tenant, and a changed object, long before the
     await meters.registry.metrics(),
     /^global_pull_secret_sync_runs_total\{namespace="tenant-a",result="success"\} /m,
   );
+});
+
+test("serves a namespace from when it gets the tenant's label until it loses the label", async (t) => {
+  const { api, cluster, copyIn, secretOf } = managementOf();
+  const tenant = "globalpullsecret.io/tenant";
+  const create = async (name: string) =>
+    await cluster.create("/api/v1/namespaces", { metadata: { name, labels: { [tenant]: name } } });
+  const label = async (name: string, tenantName: string | null) => {
+    const path = `/api/v1/namespaces/${name}`;
+    const { metadata } = api.object<SyncSecret>(path) ?? assert.fail("no namespace");
+    const { uid = "", resourceVersion = "" } = metadata;
+    const labels = { [tenant]: tenantName };
+    await cluster.patch(path, { metadata: { uid, resourceVersion, labels } });
+  };
+  const logged: string[] = [];
+  const linesOf = (name: string) =>
+    logged
+      .map((line) => JSON.parse(line) as { namespace?: string; msg: string })
+      .filter(({ namespace, msg }) => namespace === name && /tenant's namespace/.test(msg))
+      .map(({ msg }) => msg);
+  const [begins, ends] = [
+    "a tenant's namespace is served",
+    "no longer a tenant's namespace: nothing is changed there",
+  ];
+  const log = pino({}, { write: (text: string) => void logged.push(text) });
+  for (const name of ["stays", "leaves"]) await create(name);
+  serve(t, cluster, log);
+  const isServed = async (name: string, copy: SyncSecret) =>
+    await until(`${name} is served`, () => secretOf(copy) !== undefined, { timeout: 10_000 });
+  for (const name of ["stays", "leaves"]) await isServed(name, await copyIn(name, "first"));
+  await label("leaves", null);
+  await until("it ends", () => linesOf("leaves").includes(ends), { timeout: 10_000 });
+  const copy = await copyIn("leaves", "second");
+  await isServed("stays", await copyIn("stays", "second"));
+  assert.equal(secretOf(copy), undefined);
+  await create("late");
+  await isServed("late", await copyIn("late", "first"));
+  await label("leaves", "leaves");
+  await isServed("leaves", copy);
+  assert.deepEqual(["stays", "leaves", "late"].map(linesOf), [
+    [begins],
+    [begins, ends, begins],
+    [begins],
+  ]);
 });
 
 test("does not end before the running work on each tenant's objects has ended", async () => {

@@ -52,13 +52,20 @@ test("makes a Secret with the copy's data, the copy's UID as its name, and the c
   ]);
 });
 
-test("creates an immutable Secret only from an immutable object", () => {
-  for (const immutable of [true, false])
-    assert.equal(
-      management.resultOf(objectOf("tenant-a", { immutable }), content).immutable === true,
-      immutable,
-    );
-});
+for (const [result, side] of [
+  ["copy", tenant],
+  ["Secret", management],
+] as const)
+  for (const immutable of [true, false, undefined])
+    test(`makes a ${result} with the type, the data and the immutability of an object whose immutable is ${immutable}`, () => {
+      const object = objectOf("tenant-a", immutable === undefined ? {} : { immutable });
+      const declared = { type: "example.com/t", data: { a: "eA==", b: "eQ==" } } as const;
+      const { type, data, immutable: isImmutable = false } = side.resultOf(object, declared);
+      assert.deepEqual(
+        { type, data, isImmutable },
+        { ...declared, isImmutable: immutable === true },
+      );
+    });
 
 test("makes an Opaque Secret from an object of type service-account-token, and records that type", () => {
   const type = "kubernetes.io/service-account-token";

@@ -25,11 +25,21 @@ test("law: works on each item once, in order, and never on more than the limit a
 });
 
 test("rejects with the first error, and starts nothing after it", async () => {
-  let begun = 0;
-  const work = async () => {
-    begun += 1;
-    await Promise.reject(new Error("no"));
-  };
-  await assert.rejects(inLanes([1, 2, 3, 4], 2, work), /no/);
-  assert.equal(begun, 2);
+  for (const failing of [1, 2, 3]) {
+    const begun: number[] = [];
+    const work = async (job: number) => {
+      begun.push(job);
+      await setImmediate();
+      // The others end later, when a lane could begin the next job.
+      if (job === failing) throw new Error(`no ${job}`);
+      await setImmediate();
+    };
+    await assert.rejects(inLanes([1, 2, 3, 4, 5, 6], 3, work), new Error(`no ${failing}`));
+    for (let turn = 0; turn < 10; turn += 1) await setImmediate();
+    assert.deepEqual(begun, [1, 2, 3]);
+  }
+});
+
+test("begins no job without items", async () => {
+  await inLanes([], 3, () => assert.fail());
 });

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FakeApi } from "#test/harness/api/api.ts";
+import { Refusal } from "#test/harness/api/protocol.ts";
 import { directly } from "#test/harness/api/direct.ts";
 import { ApiError } from "./api-error.ts";
 
@@ -114,6 +115,16 @@ test("throws an error at once if the error is not about the size of a page", asy
   await assert.rejects(
     cluster.pages("/api/v1/nothing", {}, () => {}),
     ApiError,
+  );
+  assert.equal(api.asked.length, 1);
+});
+
+test("throws a server's refusal at once, although its reason is that of our own limit", async () => {
+  const { api, cluster } = await clusterOf(kB);
+  api.refuses = () => new Refusal(413, "TooLarge", "no");
+  await assert.rejects(
+    cluster.pages(nodes, {}, () => {}),
+    (error: ApiError) => error.status === 413 && !error.tooLarge,
   );
   assert.equal(api.asked.length, 1);
 });

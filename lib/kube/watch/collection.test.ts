@@ -354,3 +354,51 @@ test("hints at each change of a collection, and after each list", async () => {
   stop.abort();
   await following;
 });
+
+for (const [what, follows] of [
+  ["its first object", watchCollection],
+  [
+    "its pages",
+    (options) => followCollection({ ...options, informer: new CollectionInformer(rolloutPartOf) }),
+  ],
+] as readonly (readonly [string, typeof watchCollection])[])
+  test(`ends while a collection is asked for ${what}, once the signal aborts`, async () => {
+    const stop = new AbortController();
+    let asked = 0;
+    const unanswered = async ({ signal }: { signal?: AbortSignal } = {}) => {
+      asked += 1;
+      assert.ok(signal !== undefined);
+      stop.abort();
+      signal.throwIfAborted();
+    };
+    const cluster = {
+      get: (_: string, options?: object) => unanswered(options),
+      pages: (_: string, __: object, ___: unknown, options?: object) => unanswered(options),
+    } as unknown as Cluster;
+    await follows({
+      cluster,
+      path: collections.pods,
+      query,
+      hint: () => assert.fail("nothing is listed"),
+      failed: (error) => assert.fail(error),
+      signal: stop.signal,
+    });
+    assert.equal(asked, 1);
+  });
+
+test("reports a collection that is not served", async () => {
+  const stop = new AbortController();
+  const errors: string[] = [];
+  await watchCollection({
+    cluster: directly(new FakeApi(), "test"),
+    path: "/apis/example.io/v1/absent",
+    query,
+    hint: () => assert.fail("nothing is listed"),
+    failed({ message }) {
+      errors.push(message);
+      stop.abort();
+    },
+    signal: stop.signal,
+  });
+  assert.deepEqual(errors, ["/apis/example.io/v1/absent: is not served"]);
+});

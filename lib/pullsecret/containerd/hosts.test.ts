@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { directoriesOf, endpointsOf, registryOf } from "./endpoints.ts";
+import { directoriesOf, type Endpoint, endpointsOf, registryOf } from "./endpoints.ts";
 import { parted, put } from "./hosts.ts";
 
 const auth = (name: string) => Buffer.from(`u:${name}`).toString("base64");
@@ -272,6 +272,37 @@ for (const [name, [good, bad]] of Object.entries(fields))
       assert.ok(Array.isArray(endpointsOf(document)), JSON.stringify(document));
     for (const document of bad.flatMap(documents))
       assert.equal(endpointsOf(document), `${name} is not what containerd expects`);
+  });
+
+/** Capabilities, and whether an endpoint that has them is asked for images and for tags. */
+const pulling: readonly (readonly [
+  capabilities: readonly string[] | undefined,
+  canPull: boolean,
+])[] = [
+  [undefined, true],
+  [[], true],
+  [["pull", "resolve"], true],
+  [["Resolve", "PULL", "push"], true],
+  [["pull"], false],
+  [["resolve"], false],
+  [["push", "referrers"], false],
+  [["pull", "push"], false],
+];
+for (const [capabilities, canPull] of pulling)
+  test(`${canPull ? "takes" : "does not take"} an endpoint with the capabilities ${JSON.stringify(capabilities)} for pulls`, () => {
+    const fields = capabilities === undefined ? {} : { capabilities };
+    const other = { capabilities: canPull ? ["push"] : ["pull", "resolve"] };
+    for (const [document, expected] of [
+      [{ ...fields, host: { "m.io": other } }, [canPull, !canPull]],
+      [{ ...other, host: { "m.io": fields } }, [!canPull, canPull]],
+    ] as const) {
+      const endpoints = endpointsOf(document);
+      assert.ok(Array.isArray(endpoints));
+      assert.deepEqual(
+        endpoints.map((endpoint: Endpoint) => endpoint.canPull),
+        expected,
+      );
+    }
   });
 
 test("names a registry's directory as containerd does", () => {

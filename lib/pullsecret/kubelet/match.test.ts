@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { test } from "node:test";
+import fc from "fast-check";
 import { explain, type Explanation } from "./match.ts";
 import { repositoryOf } from "../registry/image.ts";
 import { readAsKubelet } from "./kubelet.ts";
@@ -232,4 +233,38 @@ test("reads a file as Go reads it", () => {
       : undefined;
     assert.deepEqual(pairs && Object.fromEntries(pairs), users, why);
   }
+});
+
+/** The first and the last character of each row of Unicode's table 3-7, of well-formed UTF-8. */
+const characters = [
+  "\u0080 \u07ff \u0800 \u0fff \u1000 \ucfff \ud000 \ud7ff \ue000 \uffff",
+  "\u{10000} \u{3ffff} \u{40000} \u{fffff} \u{100000} \u{10ffff}",
+].flatMap((text) => text.split(" "));
+/** Bytes just outside these rows: wrong first bytes, wrong second bytes, and characters cut off. */
+const malformed = [
+  "80 bf c1bf c2c0 e09fbf eda080 edbfbf e1c0bf ec80c0 eec080 efbfc0",
+  "f08fbfbf f1c08080 f3bfbfc0 f48f80 f4908080 f5808080 ff",
+  "c2 df e0a0 e180 ecbf ed9f ee80 efbf f090 f09080 f18080 f3bf f48fbf",
+].flatMap((row) => row.split(" ").map((text) => Buffer.from(text, "hex")));
+
+test("law: reads each bad byte as one U+FFFD, and keeps every character beside it, as Go does", () => {
+  const whole = fc
+    .constantFrom(...characters)
+    .map((text) => ({ bytes: Buffer.from(text), read: text }));
+  const bad = fc
+    .constantFrom(...malformed)
+    .map((bytes) => ({ bytes, read: "\ufffd".repeat(bytes.length) }));
+  // A letter ends each part. Otherwise a bad part and its neighbour could be one character.
+  const parts = fc.array(fc.oneof(whole, bad), { minLength: 1, maxLength: 6 });
+  const isRead = (all: readonly Readonly<{ bytes: Buffer; read: string }>[]) => {
+    const key = Buffer.concat(all.flatMap(({ bytes }) => [bytes, Buffer.from("x")]));
+    const [head, rest] = ['{"auths":{"', '":{"username":"u"}}}'].map((text) => Buffer.from(text));
+    const read = readAsKubelet(Buffer.concat([head ?? key, key, rest ?? key]));
+    const keys = read.ok ? read.entries.map((entry) => entry.key) : [];
+    assert.deepEqual(keys, [all.map((part) => `${part.read}x`).join("")]);
+  };
+  const lastByte = { bytes: Buffer.from("ff", "hex"), read: "\ufffd" };
+  for (const text of characters) isRead([{ bytes: Buffer.from(text), read: text }, lastByte]);
+  for (const bytes of malformed) isRead([{ bytes, read: "\ufffd".repeat(bytes.length) }]);
+  fc.assert(fc.property(parts, isRead));
 });

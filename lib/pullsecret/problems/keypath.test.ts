@@ -39,6 +39,10 @@ const leaky: readonly (readonly [key: string, shown: string])[] = [
   [`robot%3A${planted}`, "robot:[redacted]"],
   [`[::1]:${planted}`, "[::1]:[redacted]"],
   [`https:${planted}`, "https:[redacted]"],
+  [`?${planted}`, "?[redacted]"],
+  [`#${planted}`, "#[redacted]"],
+  [`@${planted}@`, "[redacted]@"],
+  [`:${planted}`, ":[redacted]"],
 ];
 
 /** Keys without a secret are shown unchanged. */
@@ -53,6 +57,8 @@ const harmless = [
   "[fe80::1%25eth0]:5000",
   "::1",
   "//a.io/x",
+  "/a:b",
+  "a.io/x:y",
   "ftp://a.io",
   "a b.io",
   "",

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { matchesLabel } from "./glob.ts";
+import { labelsMeet, matchesLabel } from "./glob.ts";
 import { covers, identity, isHubPage, isTriedBefore, overlaps } from "./registry.ts";
 
 const identities: readonly (readonly [key: string, identity: string | undefined])[] = [
@@ -133,3 +133,26 @@ for (const [pattern, [matched, others]] of Object.entries(patterns))
     for (const label of matched) assert.ok(matchesLabel(pattern, label), label);
     for (const label of others) assert.ok(!matchesLabel(pattern, label), label);
   });
+
+/** All texts of these letters, up to this length. */
+const textsOf = (letters: string, longest: number): readonly string[] =>
+  longest === 0
+    ? [""]
+    : ["", ...textsOf(letters, longest - 1).flatMap((text) => [...letters].map((a) => a + text))];
+
+test("law: two patterns meet exactly if some label matches both", () => {
+  const patternsWithStars = textsOf("ab*", 4);
+  // Two patterns with four letters in all can only meet at a label of up to eight letters.
+  const labels = textsOf("ab", 8);
+  const matchedBy = new Map(
+    patternsWithStars.map((pattern) => [
+      pattern,
+      new Set(labels.filter((label) => matchesLabel(pattern, label))),
+    ]),
+  );
+  for (const [pattern, matched] of matchedBy)
+    for (const [other, otherMatched] of matchedBy) {
+      const meets = [...matched].some((label) => otherMatched.has(label));
+      assert.equal(labelsMeet(pattern, other), meets, `${pattern} and ${other}`);
+    }
+});

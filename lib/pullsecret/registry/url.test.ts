@@ -6,6 +6,10 @@ import { parseLocation } from "./url.ts";
 const keys: readonly (readonly [key: string, location: string | undefined])[] = [
   ["a.io/b%41", "a.io /bA"],
   ["a.io/b?q=%zz", "a.io /b"],
+  ["a.io?q", "a.io "],
+  ["?q", " "],
+  ["#x", " "],
+  ["/b", " /b"],
   ["a.io/b#%41", "a.io /b"],
   ["a.io/b#%zz", undefined],
   ["a.io/b%zz", undefined],

@@ -210,8 +210,73 @@ function unless(skip: string | false, name: string, concurrency: number, tests: 
   else describe(name, { concurrency }, tests);
 }
 
+/**
+ * A script that Node loads before the agent. Both clocks stand still, and SIGUSR2 sets the
+ * monotonic clock to the next of these times, in milliseconds.
+ */
+const scriptedClock = (...times: readonly number[]) => `
+  const times = ${JSON.stringify(times)};
+  let now = 0;
+  performance.now = () => now;
+  const start = Date.now();
+  Date.now = () => start;
+  process.on("SIGUSR2", () => console.log("clock: " + (now = times.shift())));
+`;
+
+/** Starts an agent with revision 1 and this clock. */
+async function clocked(node: NodeDirectory, healthzPort: number, ...times: readonly number[]) {
+  const script = encodeURIComponent(scriptedClock(...times));
+  const nodeFlags = [`--import=data:text/javascript,${script}`];
+  return await AgentProcess.start(node, { revision: 1, healthzPort, nodeFlags });
+}
+
+/** Sets the agent's clock to the next time. */
+async function pass(agent: AgentProcess): Promise<void> {
+  agent.child.kill("SIGUSR2");
+  await agent.shows("clock: ");
+}
+
 unless(notLinux, "one agent on one node", 2, () => {
   unless(false, "its life", 1, story);
+
+  test("reports that the kubelet does not work when this has lasted for ten seconds, and not before", async () => {
+    using node = new NodeDirectory();
+    await using systemd = await ScriptedSystemd.start(node.systemd);
+    systemd.healthy = false;
+    node.mount(1, secret("1"));
+    await using agent = await clocked(node, systemd.healthzPort, 9900, 10_100);
+    const passTwoRounds = async () => {
+      const rounds = systemd.rounds + 2;
+      assert.ok(await inTime(() => systemd.rounds >= rounds), agent.output);
+    };
+    // The refusal of the order begins when the agent has received the order.
+    assert.ok(await inTime(() => node.api?.watched() === 2));
+    await passTwoRounds();
+    await pass(agent);
+    await passTwoRounds();
+    assert.deepEqual(node.api?.reports, []);
+    await pass(agent);
+    assert.ok(await inTime(() => node.api?.reports.length === 1), agent.output);
+    assert.partialDeepStrictEqual(node.api?.reports[0], { result: "Refused", code: "GPS221" });
+  });
+
+  test("replaces an unreadable file, and repairs a drift soon after its own write, when its clock has passed the limits", async () => {
+    using node = new NodeDirectory();
+    await using systemd = await ScriptedSystemd.start(node.systemd);
+    writeFileSync(node.config, "{");
+    node.mount(1, secret("1"));
+    await using agent = await clocked(node, systemd.healthzPort, 2100, 3200);
+    await agent.shows("GPS207");
+    assert.equal(node.file, "{");
+    await pass(agent);
+    await agent.proves();
+    const isRepaired = () => node.file?.includes(encode(`${planted}1`)) === true;
+    writeFileSync(node.config, JSON.stringify({ auths: theirs }));
+    await agent.shows("GPS225");
+    assert.ok(!isRepaired());
+    await pass(agent);
+    assert.ok(await inTime(isRepaired), agent.output);
+  });
 
   test(
     "runs without capabilities and with the DaemonSet's flags",

@@ -19,14 +19,19 @@ const said = (answer: Verdict["answer"]): Answers => [
 ];
 const [accepts, denies, silent] = [said("Accepted"), said("Denied"), said("Unknown")];
 
-/** Answers by user name; other users have no answer yet. */
+/**
+ * Answers by user name, or by `USER login` to logins only; other questions have no answer yet.
+ */
 function run(
   finds: Partial<Finds>,
   byUser: Readonly<Record<string, Answers>>,
   changes: Partial<VerificationPolicy> = {},
 ) {
   const asked: string[] = [];
-  const answersOf = ({ tries }: Question) => byUser[tries[0]?.credential.username ?? ""];
+  const answersOf = ({ tries, pull }: Question) => {
+    const { username } = tries[0]?.credential ?? {};
+    return byUser[`${username}`] ?? (pull === undefined ? byUser[`${username} login`] : undefined);
+  };
   const asking = {
     verification: { mode: "Refuse" as const, images: [], intervalSeconds: 3600, ...changes },
     verifier: {
@@ -56,6 +61,7 @@ function run(
 const old = secret(text({ "a.io": "old:1" }));
 const newer = secret(text({ "a.io": "new:1" }));
 const before = acceptedFrom({ additional: old });
+const images = ["a.io/team/app:1"];
 const name = "additional-pull-secret";
 
 test("keeps the last accepted document when a new credential is denied, with a code", () => {
@@ -76,8 +82,31 @@ test("waits for the answers about a new credential, and reports nothing as refus
   const { document, states, withheld, verdict } = run({ additional: newer, ...before }, {});
   assert.equal(document, text({ "a.io": "old:1" }));
   assert.deepEqual([states, withheld], [{ [name]: "Verifying" }, { additional: [] }]);
+  const [registry] = verdict.registries;
+  assert.deepEqual([registry?.verified, registry?.verifiedAt], ["Unknown", undefined]);
   assert.deepEqual(verdict.problems.additional, []);
 });
+
+const awaited: readonly (readonly [
+  what: string,
+  finds: Partial<Finds>,
+  byUser: Readonly<Record<string, Answers>>,
+  source: string,
+])[] = [
+  ["its login", { additional: newer }, {}, "additional"],
+  ["its pull", { additional: newer }, { "new login": accepts }, "additional"],
+  [
+    "a credential that another source overrides",
+    { additional: old, extras: { team: secret(text({ "a.io": "bad:1" })) } },
+    { old: accepts },
+    "team",
+  ],
+];
+for (const [what, finds, byUser, source] of awaited)
+  test(`withholds a source with a new credential until there is an answer about ${what}`, () => {
+    const { document, withheld } = run({ ...finds, ...before }, byUser, { images });
+    assert.deepEqual([document, withheld], [text({ "a.io": "old:1" }), { [source]: [] }]);
+  });
 
 const published: readonly (readonly [
   why: string,
@@ -86,6 +115,12 @@ const published: readonly (readonly [
   changes?: Partial<VerificationPolicy>,
 ])[] = [
   ["an accepted credential", { additional: newer, ...before }, { new: accepts }],
+  [
+    "a credential that logs in and pulls an image",
+    { additional: newer, ...before },
+    { new: accepts },
+    { images },
+  ],
   ["a credential without an answer", { additional: newer, ...before }, { new: silent }],
   [
     "a denied credential with mode Warn",
@@ -123,6 +158,26 @@ test("keeps a credential that is denied later, and a change beside it, and repor
   assert.equal(verdict.registries[0]?.verifiedAt, "2026-01-01T00:00:00.000Z");
 });
 
+for (const [what, answer] of [
+  ["has no answer yet", undefined],
+  ["is unknown to its registry", silent],
+  ["is accepted", accepts],
+  ["is denied", denies],
+] as const)
+  test(`publishes a change beside a credential that was published before and ${what}`, () => {
+    // The additional Secret overrides the first entry of this source.
+    const extras = { team: secret(text({ "a.io": "team:1", "t.io": "team:1" })) };
+    const published = acceptedFrom({ additional: old, extras });
+    const additional = secret(text({ "a.io": "old:1", "b.io": "b:1" }));
+    const byUser = { b: accepts, ...(answer && { old: answer, team: answer }) };
+    for (const pulled of [[], images]) {
+      const finds = { additional, extras, ...published };
+      const { document, withheld } = run(finds, byUser, { images: pulled });
+      const expected = text({ "a.io": "old:1", "b.io": "b:1", "t.io": "team:1" });
+      assert.deepEqual([document, withheld], [expected, {}]);
+    }
+  });
+
 test("removes an entry although the rest of the source is denied", () => {
   const both = acceptedFrom({ additional: secret(text({ "a.io": "old:1", "b.io": "b:1" })) });
   const { document } = run({ additional: old, ...both }, { old: denies });
@@ -130,8 +185,7 @@ test("removes an entry although the rest of the source is denied", () => {
 });
 
 test("refuses a new credential that may log in, but not pull one of the images", () => {
-  const pull = { images: ["a.io/team/app:1"] };
-  const { verdict, withheld } = run({ additional: newer, ...before }, { new: denies }, pull);
+  const { verdict, withheld } = run({ additional: newer, ...before }, { new: denies }, { images });
   assert.deepEqual(withheld, { additional: ["GPS342"] });
   assert.match(verdict.problems.additional[0]?.what ?? "", /the pull of a\.io\/team\/app:1/);
 });
@@ -161,6 +215,36 @@ test("withholds a denied credential that another source overrides, unless it was
   const both = acceptedFrom({ additional: old, extras });
   const later = run({ additional: old, extras, ...both }, { old: accepts, bad: denies });
   assert.deepEqual([later.withheld, later.asked], [{}, ["a.io", "a.io"]]);
+});
+
+test("names the denial in a source that also waits for an answer", () => {
+  const additional = secret(text({ "a.io": "new:1", "b.io": "b:1" }));
+  const { withheld, states } = run({ additional, ...before }, { new: denies });
+  assert.deepEqual([withheld, states], [{ additional: ["GPS341"] }, { [name]: "Rejected" }]);
+});
+
+test("asks whether a new credential pulls the images of a denied credential that overrode it", () => {
+  const extras = { team: secret(text({ "a.io": "team:1" })) };
+  const finds = { additional: newer, extras };
+  const answers = { new: denies, "team login": accepts };
+  assert.deepEqual(run(finds, answers).withheld, { additional: ["GPS341"] });
+  const { withheld } = run(finds, answers, { images });
+  assert.deepEqual(withheld, { additional: ["GPS342"], team: [] });
+});
+
+test("with mode Warn, asks and reports nothing about a credential that another source overrides", () => {
+  const extras = { team: secret(text({ "a.io": "bad:1" })) };
+  const answers = { old: accepts, bad: denies };
+  const { asked, verdict } = run({ additional: old, extras }, answers, { mode: "Warn" });
+  assert.deepEqual([asked, verdict.denials], [["a.io"], []]);
+});
+
+test("shows the answer about a registry whose name is shown without a token", () => {
+  const additional = secret(text({ [`a.io/ghp_${"x".repeat(36)}`]: "new:1" }));
+  const { verdict } = run({ additional }, { new: accepts });
+  const [registry] = verdict.registries;
+  assert.doesNotMatch(registry?.registry ?? "", /x{36}/);
+  assert.equal(registry?.verified, "Accepted");
 });
 
 test("lets the original rotate beside a denied source", () => {

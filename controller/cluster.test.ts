@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { text } from "node:stream/consumers";
 import { temporary } from "#test/temporary.ts";
-import { pino } from "pino";
+import { pino, type Logger } from "pino";
 import { issue } from "#test/harness/api/certificate.ts";
 import { until } from "../test/cluster/await.ts";
 import type { Meters } from "#runtime/metrics.ts";
@@ -25,6 +25,10 @@ class EmptyCluster {
   /** The status that answers each write, except of the Lease and of Events. */
   status = 404;
   readonly events: string[] = [];
+  /** The status that answers the first read of the controller's own pod. 0: no answer. */
+  failure: number | undefined;
+  /** How many requests about the Lease came. */
+  elections = 0;
   readonly server = createServer((request, response) => void this.#answer(request, response));
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -35,6 +39,16 @@ class EmptyCluster {
         .end(JSON.stringify(answer));
     const { pathname, searchParams } = new URL(request.url ?? "", "http://a");
     response.setHeader("date", new Date(Date.now() + this.ahead).toUTCString());
+    if (pathname.endsWith("/pods/gps-1")) {
+      const { failure } = this;
+      this.failure = undefined;
+      if (failure === 0) return void response.destroy();
+      const containers = [{ name: "controller", image: "a.example/gps:1" }];
+      // After this header, the client leaves the next try to its caller.
+      if (failure !== undefined) response.setHeader("retry-after", "3600");
+      return respond(failure ?? 200, { spec: { containers } });
+    }
+    if (pathname.includes("/leases")) this.elections += 1;
     if (pathname.includes("/leases") && request.method !== "GET") {
       const lease = JSON.parse(body) as { metadata: object };
       return respond(201, { ...lease, metadata: { ...lease.metadata, resourceVersion: "1" } });
@@ -146,15 +160,18 @@ test("a replica that may not read its own pod ends before it takes part in the e
   assert.ok(!asked.some((url) => url.includes("/leases/")));
 });
 
-/** Serves this cluster with a controller of one replica until the test ends. */
-async function serve(t: TestContext, api: EmptyCluster): Promise<Meters> {
+/**
+ * Serves this cluster with a controller of one replica until the test ends. `log`: a replica that
+ * finds its image in its own pod, and its log.
+ */
+async function serve(t: TestContext, api: EmptyCluster, log?: Logger): Promise<Meters> {
   api.server.listen(0, "127.0.0.1");
   await once(api.server, "listening");
   const server = `http://127.0.0.1:${(api.server.address() as AddressInfo).port}`;
   const cluster = { server, "insecure-skip-tls-verify": true };
   const kubeconfig = writeKubeconfig(temporary(t), "late", cluster);
-  const flags = ["--kubeconfig", kubeconfig, "--agent-image", "a.example/gps:1", "--listen", ":0"];
-  const parsed = parseConfig(flags);
+  const image = log === undefined ? ["--agent-image", "a.example/gps:1"] : [];
+  const parsed = parseConfig(["--kubeconfig", kubeconfig, "--listen", ":0", ...image]);
   assert.ok(parsed.ok);
   const stop = new AbortController();
   const { promise: opened, resolve } = Promise.withResolvers<Meters>();
@@ -162,14 +179,15 @@ async function serve(t: TestContext, api: EmptyCluster): Promise<Meters> {
     resolve(around.meters);
     return openController(config, around);
   };
-  const log = pino({ level: "silent" });
   const lost = () => assert.fail("the Lease is lost");
-  const served = serveProgram({ ...program, open }, parsed.value, { log, stop, lost });
+  const around = { log: log ?? pino({ level: "silent" }), stop, lost };
+  const served = serveProgram({ ...program, open }, parsed.value, around);
   t.after(async () => {
     stop.abort();
-    await served;
-    api.server.closeAllConnections();
-    api.server.close();
+    await served.finally(() => {
+      api.server.closeAllConnections();
+      api.server.close();
+    });
   });
   return opened;
 }
@@ -186,6 +204,24 @@ test("uses the API server's clock, however much the controller's clock differs",
   const [time = ""] = api.events;
   assert.equal(Math.round((Date.parse(time) - Date.now()) / (24 * 3_600_000)), days);
 });
+
+for (const status of [0, 429, 500, 503])
+  test(`reports in the log that the read of its own pod got ${status || "no answer"}, and starts when the next read succeeds`, async (t) => {
+    process.env["POD_NAME"] = "gps-1";
+    t.after(() => void delete process.env["POD_NAME"]);
+    const api = new EmptyCluster();
+    api.failure = status;
+    const reported: string[] = [];
+    const write = (text: string) => {
+      const { level, msg, error } = JSON.parse(text) as Record<string, string | number>;
+      if (level === 40 && api.elections === 0) reported.push(`${msg}: ${error}`);
+    };
+    await serve(t, api, pino({}, { write }));
+    await until("it takes part in the election", () => api.elections > 0, { timeout: 20_000 });
+    const unusable = reported.filter((line) => line.startsWith("the API server cannot be used"));
+    assert.equal(unusable.length, 1, reported.join("\n"));
+    assert.match(unusable[0] ?? "", new RegExp(`/pods/gps-1: ${status || "no answer"}`));
+  });
 
 for (const [status, result] of [
   [409, "conflict"],

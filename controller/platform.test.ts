@@ -39,12 +39,14 @@ test("does not refuse a guest of HyperShift for its OpenShift APIs", async () =>
 });
 
 test("detects no operator when discovery is forbidden, and keeps this result after an error", async () => {
-  const { state, ask } = setUp();
-  state.status = 0;
-  await assert.rejects(ask());
-  state.status = 403;
-  assert.equal(await ask(), undefined);
-  state.status = 500;
-  state.seconds = 1000;
-  assert.equal(await ask(), undefined);
+  for (const denial of [401, 403]) {
+    const { state, ask } = setUp();
+    state.status = 0;
+    await assert.rejects(ask());
+    state.status = denial;
+    assert.equal(await ask(), undefined);
+    state.status = 500;
+    state.seconds = 1000;
+    assert.equal(await ask(), undefined);
+  }
 });

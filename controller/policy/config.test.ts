@@ -221,6 +221,10 @@ const wrong: readonly (readonly [argv: string, error: string])[] = [
     '--agent-limits "memory=95Mi": has less memory than an agent needs; set memory=96Mi or more',
   ],
   [
+    "--agent-limits memory=100M",
+    '--agent-limits "memory=100M": has less memory than an agent needs; set memory=96Mi or more',
+  ],
+  [
     "--healthz-address localhost",
     '--healthz-address "localhost": is not an IP address; give auto, or an address such as 10.0.0.1',
   ],
@@ -251,6 +255,9 @@ const quantities: readonly (readonly [given: string, written: string])[] = [
   ["memory=1.5Gi", "1536Mi"],
   ["memory=200000k", "200M"],
   ["memory=134217728", "134217728"],
+  ["memory=1024Ei", "1024Ei"],
+  ["memory=9E", "9E"],
+  ["memory=101M", "101M"],
 ];
 for (const [quantity, written] of quantities)
   test(`declares ${quantity} as the API server writes it`, () => {
@@ -259,6 +266,25 @@ for (const [quantity, written] of quantities)
       written,
     ]);
   });
+
+const part = "p".repeat(63);
+const prefix = `${[part, part, part].join(".")}.${"p".repeat(61)}`;
+for (const [what, most] of [
+  ["prefix", [`${prefix}/a`, `${prefix}p/a`]],
+  ["name", [`a/${part}`, `a/${part}p`]],
+] as const)
+  test(`accepts a key of a label and of an annotation up to the longest ${what} of Kubernetes`, () => {
+    const [longest, longer] = most;
+    for (const flag of ["--agent-label", "--agent-annotation"]) {
+      assert.deepEqual(errorsOf(flag, `${longest}=x`), []);
+      assert.match(errorsOf(flag, `${longer}=x`).join(), /is not KEY=VALUE/);
+    }
+  });
+
+test("accepts a label's value of up to 63 characters", () => {
+  assert.deepEqual(errorsOf("--agent-label", `a=${part}`), []);
+  assert.match(errorsOf("--agent-label", `a=${part}p`).join(), /has a value that is not valid/);
+});
 
 for (const [given, limit] of [
   ["1", 1],

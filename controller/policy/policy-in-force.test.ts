@@ -66,6 +66,13 @@ test("passes every field of spec to the policy, and adds the installer's protect
   });
 });
 
+/** A spec in which this duration is not valid, and its problem. */
+function wrongDuration(field: string): readonly [spec: unknown, problem: RegExp] {
+  const [part = "", name = ""] = field.split(".");
+  const problem = new RegExp(`^spec\\.${field}: is not a valid duration[^|]*$`);
+  return [{ [part]: { [name]: "soon" } }, problem];
+}
+
 const wrongFields: readonly (readonly [spec: unknown, problem: RegExp])[] = [
   [
     { rollout: { maxFailures: "101%" } },
@@ -79,6 +86,8 @@ const wrongFields: readonly (readonly [spec: unknown, problem: RegExp])[] = [
     { verification: { images: ["a.io/x", "a b"] } },
     /^spec\.verification\.images\[1\]: .* image name/,
   ],
+  ...["rollout.probation", "rollout.minInterval", "verification.interval"].map(wrongDuration),
+  ...["withdrawal.grace", "withdrawal.deadline", "withdrawal.forgetAfter"].map(wrongDuration),
   [{ sources: 5 }, /^spec: does not match this version's CRD; apply manifests\/crds/],
 ];
 for (const [spec, expected] of wrongFields)
@@ -204,12 +213,32 @@ test("keeps the last accepted policy during a pause, and reports that another po
   );
 });
 
+test("during a pause, reports a spec that is not allowed, and not that it waits", () => {
+  const spec = { rollout: { maxFailures: "101%" }, managementState: "Paused" } as const;
+  const { waits, problems } = inForce(installed, object(spec), remember({}));
+  assert.deepEqual([waits, problems.length], [false, 1]);
+});
+
+test("records a pause and a withdrawal whose other fields cannot be followed, so that they last without the object", () => {
+  const rollout = { maxFailures: "101%" };
+  for (const managementState of ["Paused", "Withdrawn"] as const) {
+    const { accepted } = inForce(installed, object({ managementState, rollout }), remember({}));
+    assert.equal(inForce(installed, undefined, accepted).policy.managementState, managementState);
+  }
+});
+
 test("carries out a withdrawal even if other fields of the spec are not allowed", () => {
   const bounded = installedBy("--max-unavailable-limit", "20%");
   const spec = { managementState: "Withdrawn", rollout: { maxUnavailable: "90%" } } as const;
   const { policy, problems } = inForce(bounded, object(spec), undefined);
   assert.deepEqual([policy.managementState, policy.rollout.maxUnavailable], ["Withdrawn", "10%"]);
   assert.match(problems.join(), /^spec\.rollout\.maxUnavailable: 90% exceeds .*; set 20% or less$/);
+});
+
+test("follows an object without sources if no object is known that named the accepted ones", () => {
+  const accepted = { spec: { sources }, sourcesFrom: undefined };
+  const { policy, orphans } = inForce(installed, declared("v"), accepted);
+  assert.deepEqual([policy.sources, orphans], [[], []]);
 });
 
 test("keeps the policy, a pause and a withdrawal without an object", () => {
@@ -259,6 +288,13 @@ for (const [what, now, names, orphans] of takenOver)
     const again = inForce(installed, now, outcome.accepted);
     assert.deepEqual([again.policy, again.orphans], [outcome.policy, outcome.orphans]);
   });
+
+test("keeps the sources of a deleted object when another object that is paused names others, and then none", () => {
+  const paused = declared("v", { managementState: "Paused", sources: another });
+  const { accepted } = inForce(installed, paused, remember({ sources }));
+  const { policy, orphans } = inForce(installed, declared("v"), accepted);
+  assert.deepEqual([policy.sources.map(({ name }) => name), orphans], [["team-a"], ["team-a"]]);
+});
 
 const scoped = {
   delivery: { mode: "CredentialProvider", credentialProvider: { scope: "Annotated" } },

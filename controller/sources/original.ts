@@ -34,12 +34,11 @@ type Options = Readonly<{
    * readable again.
    */
   changed: (problem: string | undefined) => void;
-  milliseconds?: number;
 }>;
 
 /** Returns a reader of the original. It never rejects and takes at most five seconds. */
 export function originalReader(options: Options): () => Promise<Original> {
-  const { cluster, path, informer, now, changed, milliseconds = readSeconds * 1000 } = options;
+  const { cluster, path, informer, now, changed } = options;
   let failures = 0;
   let next = 0;
 
@@ -54,7 +53,7 @@ export function originalReader(options: Options): () => Promise<Original> {
     const isShown = typeof informer.shown === "object";
     if (!isShown && failures > 0 && now().getTime() < next) return "unknown";
     try {
-      return outcome((await within(cluster.get<V1Secret>(path), milliseconds)) ?? "absent");
+      return outcome((await inTime(cluster.get<V1Secret>(path))) ?? "absent");
     } catch (error) {
       // If we lack the right to read the original, it counts as absent.
       if (error instanceof ApiError && error.status === 403) return outcome("absent");
@@ -63,11 +62,11 @@ export function originalReader(options: Options): () => Promise<Original> {
   };
 }
 
-async function within<T>(answer: Promise<T>, milliseconds: number): Promise<T> {
+async function inTime<T>(answer: Promise<T>): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(
-    () => reject(new Error(`no answer within ${milliseconds} ms`)),
-    milliseconds,
+    () => reject(new Error(`no answer within ${readSeconds} s`)),
+    readSeconds * 1000,
   );
   try {
     return await Promise.race([answer, promise]);

@@ -342,6 +342,25 @@ for (const [what, begin, { cluster, verb, resource }] of later)
     assert.equal(requests(), before + 1);
   });
 
+test("begins again with a short pause when an object fails after a success", async (t) => {
+  const { management, here, object, create, pass } = await leaving(t);
+  const fail = () => {
+    management.refuses = (_, verb) =>
+      verb === "patch" ? refuse(500, "InternalError", "no") : undefined;
+  };
+  fail();
+  await create("two");
+  for (let run = 0; run < 8; run += 1) await pass(120);
+  management.refuses = () => undefined;
+  for (let run = 0; run < 4; run += 1) await pass(120);
+  fail();
+  const { uid = "", resourceVersion = "" } = object("two")?.metadata ?? {};
+  const path = `${syncSecretsIn("default")}/two`;
+  await here.patch(path, { metadata: { uid, resourceVersion }, data: { a: "bmV3" } });
+  const seconds = (await pass(0)) ?? assert.fail("it did not fail");
+  assert.ok(seconds < 1, `${seconds} s`);
+});
+
 for (const [what, reason] of [
   ["not changed", "Waiting"],
   ["edited", "Unreachable"],

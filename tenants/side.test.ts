@@ -120,5 +120,8 @@ for (const [status, reason, reported] of failures)
       (caught: unknown) => caught,
     );
     assert.equal(thrown instanceof Elsewhere ? thrown.outcome.reason : undefined, reported);
+    // The log names the request, and the object's status does not.
+    assert.match(String(thrown), /PATCH \/p/);
+    if (thrown instanceof Elsewhere) assert.doesNotMatch(thrown.outcome.message, /PATCH|\/p/);
     assert.equal(thrown === error, reported === undefined);
   });

@@ -342,6 +342,14 @@ for (const [what, begin, { cluster, verb, resource }] of later)
     assert.equal(requests(), before + 1);
   });
 
+test("checks again after ten seconds only while the management cluster has no Secret yet", async (t) => {
+  const { there, pass } = await leaving(t);
+  assert.equal(await pass(0), 10);
+  const other = new Engine(managementSide(there, "tenant-a"), quiet, { looked() {} });
+  for (let run = 0; run < 3; run += 1) await other.run();
+  assert.equal(await pass(0), undefined);
+});
+
 test("begins again with a short pause when an object fails after a success", async (t) => {
   const { management, here, object, create, pass } = await leaving(t);
   const fail = () => {

@@ -97,6 +97,8 @@ const refused: readonly (readonly [line: string, ...errors: string[]])[] = [
   ["-f f --dry true w x", '"x": belongs to no flag; remove it'],
   ["-f f w --color blue", "--color: is not a flag; --help names all"],
   ["-f f w --color=s3cret", "--color: is not a flag; --help names all"],
+  [`-f f w --${"a".repeat(40)}`, `--${"a".repeat(40)}: is not a flag; --help names all`],
+  [`-f f w --${"a".repeat(41)}`, `"--${"a".repeat(41)}": is not a flag; --help names all`],
   ["-f f w d --password s3cret", "--password: is not a flag; --help names all"],
   ["-f f w -ps3cret", "-p: is not a flag; --help names all"],
   ["-f f w -colour", "-c: is not a flag; --help names all"],

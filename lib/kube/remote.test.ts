@@ -17,6 +17,11 @@ test("reads a kubeconfig as YAML, as JSON, and with its fields in any order", ()
   assert.equal(code(dumpYaml({ ...kubeconfig(), apiVersion: undefined, kind: undefined })), "ok");
 });
 
+test("reads a kubeconfig of 256 KiB", () => {
+  const text = dumpYaml(kubeconfig());
+  assert.equal(code(`${text}#${"x".repeat(256 * 1024 - text.length - 1)}`), "ok");
+});
+
 const odd: readonly (readonly [what: string, text: string | Uint8Array, code: string])[] = [
   ["an empty text", "", "GPS402"],
   ["a text that is not YAML", "clusters: [", "GPS402"],

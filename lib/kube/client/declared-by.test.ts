@@ -59,6 +59,16 @@ const cases: readonly (readonly [what: string, metadata: V1ObjectMeta, who: stri
       undefined,
     ],
     [
+      "a last-applied annotation without the field, and an Update by another tool",
+      { annotations: lastApplied({}), managedFields: [entry("helm", "Update")] },
+      undefined,
+    ],
+    [
+      "a last-applied annotation without the field, and an Apply by another tool",
+      { annotations: lastApplied({}), managedFields: [entry("helm", "Apply")] },
+      "helm",
+    ],
+    [
       "a last-applied annotation that is not JSON",
       {
         annotations: { "kubectl.kubernetes.io/last-applied-configuration": "{" },

@@ -84,6 +84,24 @@ test("shows a deletion at once, before the watch reports it, and then also a new
   assert.deepEqual(asked, ["DELETE", "LIST"]);
 });
 
+test("lists again if a write is not answered while a list is under way", async () => {
+  const { informer } = setUp({ live: undefined });
+  let lists = 0;
+  const server = {
+    get: async () => {
+      lists += 1;
+      if (lists === 1) informer.doubt();
+      const metadata = { resourceVersion: String(10 + lists) };
+      return { ...typed, kind: "SecretList", metadata, items: [at(String(10 + lists))] };
+    },
+  } as unknown as Cluster;
+  const cluster = cached(server, [{ target, informer }]);
+  informer.doubt();
+  for (const version of ["11", "12", "12"])
+    assert.deepEqual(await cluster.get(path), { ...at(version), ...typed });
+  assert.equal(lists, 2);
+});
+
 test("makes no request after a write that was answered with 429, which did nothing", async () => {
   const busy = new ApiError({ status: 429, reason: "TooManyRequests", method: "PATCH", path });
   const { asked, cluster } = setUp({ live: at("3"), refuses: busy });

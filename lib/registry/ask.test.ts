@@ -184,20 +184,34 @@ test("sends no credential before the registry requests it", async () => {
 
 test("tries the credentials of an image in the kubelet's order, until one is accepted", async () => {
   await using registry = await serve(asksFor("Basic"));
-  const team = { registry: `${registry.host}/team`, credential: new Credential("team", "x") };
-  const host = { registry: registry.host, credential };
+  const team = { registry: `${registry.host}/team`, credential };
+  const host = { registry: registry.host, credential: new Credential("host", "x") };
   const other = { registry: `${registry.host}/team/app`, credential: new Credential("o", "y") };
   const { entries, images } = await verify([host, team, other], [`${registry.host}/team/app:1`]);
   const sent = registry.asked.filter(({ method }) => method === "HEAD");
   assert.deepEqual(
     sent.map(({ authorization }) => authorization).filter(Boolean),
-    [other, team, host].map((entry) => `Basic ${entry.credential.encode()}`),
+    [other, team].map((entry) => `Basic ${entry.credential.encode()}`),
   );
-  assert.deepEqual([images[0]?.answer, images[0]?.tries], ["Accepted", [other, team, host]]);
+  assert.deepEqual([images[0]?.answer, images[0]?.tries], ["Accepted", [other, team]]);
+  // Only a login asks for the last credential.
   assert.deepEqual(
     [other, team, host].map((entry) => entries.get(entry)?.answer),
-    ["Denied", "Denied", "Accepted"],
+    ["Denied", "Accepted", "Denied"],
   );
+});
+
+test("does not ask over plain HTTP a registry that fails in another way than by lacking TLS", async () => {
+  let connections = 0;
+  const server = createServer((socket) => {
+    connections += 1;
+    socket.destroy();
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const verdict = await logIn(`127.0.0.1:${(server.address() as AddressInfo).port}`);
+  server.close();
+  await once(server, "close");
+  assert.deepEqual([verdict.answer, connections], ["Unknown", 1]);
 });
 
 test("denies a wrong credential although everyone may pull the image", async () => {

@@ -87,6 +87,12 @@ const plans: readonly (readonly [
   ],
   ["Docker Hub only over TLS", [entryOf("docker.io", "u", true)], [], ["registry-1.docker.io u"]],
   ["equal questions once", [entryOf("a.io/x"), entryOf("a.io/y")], [], ["a.io u"]],
+  [
+    "one credential over TLS and over plain HTTP",
+    [entryOf("a.io:5000/x"), entryOf("a.io:5000/y", "u", true)],
+    [],
+    ["a.io:5000 u", "a.io:5000 u!"],
+  ],
   ["no host in an odd notation of an address", [entryOf("0x7f.0.0.1:80")], [], []],
   ["no image that no entry serves", [entryOf("a.io")], ["b.io/x"], ["a.io u"]],
 ];

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ApiError } from "#kube/client/api-error.ts";
-import { announcer, type About, type Notice } from "./events.ts";
+import { announcer, warn, type About, type Notice } from "./events.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 
 const repeatMilliseconds = 30 * 60_000;
@@ -12,6 +12,8 @@ type Sent = {
   message: string;
   metadata: { name: string };
   involvedObject: { name: string };
+  firstTimestamp: string;
+  lastTimestamp: string;
 };
 
 /**
@@ -40,7 +42,7 @@ function setUp(refuse: (body: Sent) => number = () => 0) {
       now: () => new Date(clock.time),
       pause: async () => {},
     });
-  return { created, clock, logged, announced, dropped, another };
+  return { cluster, created, clock, logged, announced, dropped, another };
 }
 
 const notice: Notice = {
@@ -76,6 +78,70 @@ test("creates another Event for the same message about another object or Secret"
   announce(notice, about({ uid: "u2" }));
   await idle();
   assert.equal(created.length, 3);
+});
+
+test("names the object with its version, the program, and the time of the report", async () => {
+  const { another, created, clock } = setUp();
+  clock.time = Date.parse("2026-01-02T03:04:05.678Z");
+  const { announce, idle } = another();
+  announce(notice, secret);
+  await idle();
+  const [event] = created;
+  assert.deepEqual(
+    { ...event, metadata: {} },
+    {
+      apiVersion: "v1",
+      kind: "Event",
+      metadata: {},
+      type: "Normal",
+      reason: "RolledOut",
+      message: "revision 3 is on 2 of 2 nodes",
+      involvedObject: {
+        apiVersion: "v1",
+        kind: "Secret",
+        namespace: "kube-system",
+        name: "additional-pull-secret",
+        uid: "u1",
+        resourceVersion: "5",
+      },
+      source: { component: "test" },
+      reportingComponent: "test",
+      firstTimestamp: "2026-01-02T03:04:05Z",
+      lastTimestamp: "2026-01-02T03:04:05Z",
+      count: 1,
+    },
+  );
+});
+
+test("warns by one Event of each object, and does not fail if the cluster refuses it", async () => {
+  const { cluster, created } = setUp(({ message }) => (message === "refused" ? 403 : 0));
+  const report = { reason: "Rejected", message: "no" };
+  for (const object of [secret, secret, about({ uid: "u2" })])
+    await warn(cluster, "test", object, report);
+  await warn(cluster, "test", secret, { ...report, message: "refused" });
+  assert.deepEqual(
+    created.map(({ type, reason, message }) => [type, reason, message]),
+    [
+      ["Warning", "Rejected", "no"],
+      ["Warning", "Rejected", "no"],
+    ],
+  );
+});
+
+test("does not repeat an Event while it is among the last 500, and repeats it after them", async () => {
+  const { another, logged } = setUp();
+  const { announce, idle } = another();
+  const announceAll = async (count: number) => {
+    for (let at = 0; at < count; at += 1) {
+      announce({ ...notice, subject: String(at) }, secret);
+      await idle();
+    }
+    return logged.length;
+  };
+  assert.equal(await announceAll(500), 500);
+  assert.equal(await announceAll(1), 500);
+  assert.equal(await announceAll(501), 501);
+  assert.equal(await announceAll(1), 502);
 });
 
 test("repeats the Event of a lasting problem every half hour until the problem is over", async () => {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { getEventListeners } from "node:events";
 import { test, type TestContext } from "node:test";
 import { ApiError } from "#kube/client/api-error.ts";
 import { createLoop, hangsSeconds } from "./loop.ts";
@@ -74,6 +75,50 @@ test("runs again within minutes even if a run requests a pause of an hour, or a 
     await end();
     context.mock.timers.reset();
   }
+});
+
+test("counts silence from the end of a run, however long the run took", async (context) => {
+  let now = 5_000_000;
+  context.mock.method(performance, "now", () => now);
+  const { loop, advance, end } = simulated(context, async () => void (now += 40_000));
+  await advance(1000);
+  assert.equal(loop.silence(), 0);
+  now += 30_000;
+  assert.equal(loop.silence(), 30);
+  await end();
+});
+
+test("counts failures in a row, and begins again after a run that succeeded", async (context) => {
+  const outcomes = [false, false, true, false, false];
+  const { failures, loop, advance, end } = simulated(context, async () => {
+    if (outcomes.shift() === false) throw new Error("no API");
+    return undefined;
+  });
+  for (let hints = 0; outcomes.length > 0 && hints < 100; hints += 1) {
+    loop.hint();
+    await advance(1000);
+  }
+  assert.deepEqual(failures, [1, 2, 1, 2]);
+  await end();
+});
+
+test("leaves no listener on the signal after each pause", async (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  const stop = new AbortController();
+  let runs = 0;
+  const loop = createLoop({
+    run: async () => ({ seconds: ((runs += 1), 1) }),
+    failed: () => undefined,
+  });
+  const ended = loop.until(stop.signal);
+  for (let seconds = 0; seconds < 60; seconds += 1) {
+    context.mock.timers.tick(1000);
+    await breathe();
+  }
+  assert.ok(runs > 10);
+  assert.ok(getEventListeners(stop.signal, "abort").length <= 1);
+  stop.abort();
+  await ended;
 });
 
 test("counts silence from the end of the last run, even of a failed run, whatever happens to the clock", async (context) => {

@@ -174,6 +174,37 @@ for (const [value, kind] of headers)
     }
   });
 
+test("shows no secret of a key, whether the entry is tried, ignored or in a dropped file", () => {
+  const keys = ["u:pl4nted@a.io", "u:pl4nted@b.io"];
+  const shown = ["[redacted]@a.io", "[redacted]@b.io"];
+  const { tries, ignored } = run(keys, "a.io/x");
+  assert.deepEqual(
+    [...tries, ...ignored].map(({ registry }) => registry),
+    shown,
+  );
+  const auths = Object.fromEntries(keys.map((key) => [key, { auth: "%" }]));
+  const dropped = explain(Buffer.from(JSON.stringify({ auths })), "a.io/x", "file");
+  assert.deepEqual(
+    dropped?.explanation.ignored.map(({ registry }) => registry),
+    shown,
+  );
+});
+
+/** Two credentials under two keys of one registry, and the order in which they are tried. */
+for (const [what, first, second, order] of [
+  ["the same credential", "u:p", "u:p", [1, 2]],
+  ["two users with one password", "u:p", "v:p", [1, 1]],
+  ["one user with two passwords", "u:p", "u:q", [1, 1]],
+] as const)
+  test(`numbers the entries of one registry as the kubelet tries them: ${what}`, () => {
+    const auths = { "a.io": { auth: btoa(first) }, "https://a.io": { auth: btoa(second) } };
+    const answer = explain(Buffer.from(JSON.stringify({ auths })), "a.io/x", "file");
+    assert.deepEqual(
+      answer?.explanation.tries.map((entry) => entry.order),
+      order,
+    );
+  });
+
 test("explains each entry of a file that the kubelet drops", () => {
   const answer = explain(
     Buffer.from('{"auths":{"a.io":{"auth":"dTpw"},"b.io":{"auth":"%"}}}'),

@@ -136,6 +136,11 @@ const between: readonly (readonly [
     "http://docker.io=2 of original, https://docker.io=1 of original",
     0,
   ],
+  [
+    ["additional: docker.io=1", "team: docker.io=2", "original: https://index.docker.io/v1/=1"],
+    "docker.io=1 of additional, https://index.docker.io/v1/=1 of additional",
+    1,
+  ],
 ];
 for (const [sources, written, conflicts] of between)
   test(`loses none of an original's credentials if the winner has one of them: ${sources.join("; ")}`, () => {
@@ -691,6 +696,21 @@ for (const [value, line] of unprotectable)
     const merged = mergeKeys({}, {}, { protect: [value] });
     assert.match(lines(merged).join(), /^protect: ".*": not a registry that can be protected; /);
   });
+
+test("F54: reports a value that protects nothing, and still protects the others", () => {
+  for (const protect of [
+    ["a b", "quay.io"],
+    ["quay.io", "a b"],
+  ]) {
+    const reported = lines(mergeKeys({}, { "quay.io": "x:y" }, { protect })).toSorted();
+    assert.equal(reported.length, 2);
+    assert.match(
+      reported[0] ?? "",
+      /^additional: auths\["quay\.io"\]: serves images of "quay\.io"/,
+    );
+    assert.match(reported[1] ?? "", /^protect: "a b": not a registry that can be protected/);
+  }
+});
 
 test("F54: protects a registry also when a key has capitals, or zeros before the port", () => {
   const keys = { "QUAY.io": "x:y", "a.io:05000": "x:y", "quay.io:0443": "x:y", "b.io": "x:y" };

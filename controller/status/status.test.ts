@@ -194,6 +194,11 @@ const table: readonly (readonly [string, Partial<StatusFacts>, string])[] = [
     { sources: [source({ name: "original", accepted: "Unknown" })] },
     "Unknown OriginalUnknown R -",
   ],
+  [
+    "extra source never read",
+    { sources: [source(), source({ name: "team-a", accepted: "Unknown", extra: true })] },
+    "True InForce - -",
+  ],
   ["spec not allowed", trouble("notAllowed"), "False NotAllowed - S"],
   [
     "spec not allowed, but withdrawn",
@@ -270,6 +275,11 @@ const table: readonly (readonly [string, Partial<StatusFacts>, string])[] = [
   ],
   ["withdrawing", { stage: removal({}) }, "False Withdrawing R -"],
   ["withdrawal overdue", { stage: removal({}), ...trouble("overdue") }, "False Overdue - S"],
+  [
+    "withdrawing, but no pod is created",
+    { stage: removal({}), ...trouble("podsRefused") },
+    "False PodsRefused - S",
+  ],
   ["only unreachable nodes awaited", { stage: awaitedFor("unreachable") }, "True NodesAwaited - -"],
   [
     "unreachable nodes no longer awaited",
@@ -362,6 +372,12 @@ test("keeps the whole status when another controller begins to lead, until it ha
   assert.equal(conditionOf(read, "Ready")?.lastTransitionTime, "2026-01-01T00:00:00Z");
 });
 
+test("reports that nothing is checked yet to an object whose status has no conditions", () => {
+  const starting = factsWith({ stage: { kind: "starting" } });
+  const status = statusOf(starting, { observedGeneration: 1 }, now);
+  assert.equal(conditionOf(status, "Ready")?.reason, "Starting");
+});
+
 test("reports why the pods cannot be read, and keeps the nodes that were left out", () => {
   const names = Array.from({ length: 50 }, (_, at) => `n${at}`);
   const waiting = names.map((name) => waitingFor(name, "failed"));
@@ -420,6 +436,45 @@ for (const [by, reason] of [
     assert.deepEqual(first.revision, expected);
     assert.deepEqual(statusOf(facts, first, new Date(now.getTime() + 9e6)).revision, expected);
   });
+
+test("sets the time of a halt again for another revision, and counts no halted revision as in force", () => {
+  const halted = (revision: number) => {
+    const view = { phase: "halted", halt: { by: "failed", count: 1 } } as const;
+    return factsWith({ ...trouble("halted"), stage: rollout({ revision, served: 6, view }) });
+  };
+  const first = statusOf(halted(7), undefined, now);
+  assert.equal(first.revision?.inForce, 6);
+  const { revision } = statusOf(halted(8), first, new Date(now.getTime() + 60_000));
+  const since = "2026-01-01T00:01:00Z";
+  assert.deepEqual(revision?.refused, { revision: 8, since, reason: "NodesFailed" });
+});
+
+test("shows no revision as pending while a withdrawal only waits for unreachable nodes", () => {
+  const { revision } = statusOf(factsWith({ stage: awaitedFor("unreachable") }), undefined, now);
+  assert.equal(revision?.pending, undefined);
+  const working = statusOf(factsWith({ stage: awaitedFor("atWork") }), undefined, now);
+  assert.equal(working.revision?.pending, 7);
+});
+
+test("blames only extra sources if the others are accepted, and shows at most 1,024 characters of a message", () => {
+  const extra = source({ name: "team-a", accepted: "False", extra: true });
+  const reasonFor = (sources: StatusFacts["sources"]) =>
+    conditionOf(statusOf(factsWith({ sources }), undefined, now), "SourcesAccepted")?.reason;
+  assert.equal(reasonFor([source(), extra]), "ExtraSourceRejected");
+  assert.equal(reasonFor([source({ accepted: "False" }), extra]), "SourceRejected");
+  const sources = [source({ message: "x".repeat(1025) })];
+  const [shown] = statusOf(factsWith({ sources }), undefined, now).sources ?? [];
+  assert.equal(shown?.message?.length, 1024);
+});
+
+test("names everything that waits for the end of a pause", () => {
+  const messageOf = (facts: Partial<StatusFacts>) =>
+    conditionOf(statusOf(factsWith({ ...paused, ...facts }), undefined, now), "Ready")?.message;
+  const end = "for spec.managementState: Managed";
+  assert.match(messageOf({ withdraws }) ?? "", new RegExp(`^paused: a withdrawal waits ${end}`));
+  const both = messageOf({ withdraws, specWaits: true }) ?? "";
+  assert.match(both, new RegExp(`^paused: a withdrawal and a change of spec wait ${end}`));
+});
 
 test("keeps the revision in force until most nodes have the newest one, even if joining nodes get it", () => {
   const before = statusOf(factsWith(), undefined, now);

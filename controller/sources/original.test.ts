@@ -1,10 +1,15 @@
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
+import { pino } from "pino";
+import { temporary } from "#test/temporary.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { Informer } from "#kube/watch/informer.ts";
-import { originalReader } from "./original.ts";
+import { parseConfig } from "../policy/config.ts";
+import { openOriginal, originalReader } from "./original.ts";
 
 const secret = { metadata: { name: "pull-secret" } };
 const refused = (status: number) =>
@@ -114,4 +119,62 @@ test("uses the result of a watch at once, without a pause", async () => {
   assert.equal(await on.read(), secret);
   on.informer.lost();
   assert.equal(await on.read(), secret, "the pause ended with the trouble");
+});
+
+/** The original of these flags, what was read in the controller's own cluster, and the log. */
+function opened(get: (path: string) => Promise<unknown>, ...flags: readonly string[]) {
+  const read: string[] = [];
+  const lines: string[] = [];
+  const home = {
+    get: (path: string) => {
+      read.push(path);
+      return get(path);
+    },
+  } as unknown as Cluster;
+  const write = (line: string) => {
+    const { level, msg, problem } = JSON.parse(line) as Record<string, string>;
+    lines.push(`${level} ${msg} ${problem ?? ""}`.trim());
+  };
+  const parsed = parseConfig(flags);
+  assert.ok(parsed.ok);
+  return { original: openOriginal(parsed.value, home, () => {}, pino({}, { write })), read, lines };
+}
+
+test("opens no original without --original", () =>
+  assert.equal(opened(async () => secret).original, undefined));
+
+test("reads the original that --original names in the controller's own cluster, and logs when it becomes unreadable and readable", async (t) => {
+  t.mock.timers.enable({ apis: ["Date"] });
+  let isAway = true;
+  const get = () => (isAway ? away() : Promise.resolve(secret));
+  const { original, read, lines } = opened(get, "--original", "ns/pull");
+  assert.equal(original?.name, "ns/pull");
+  assert.equal(await original.read(), "unknown");
+  isAway = false;
+  t.mock.timers.setTime(1000);
+  assert.equal(await original.read(), secret);
+  const path = "/api/v1/namespaces/ns/secrets/pull";
+  assert.deepEqual(read, [path, path]);
+  assert.deepEqual(lines, [
+    "40 the original cannot be read; its last accepted document stays in force GET /p: no answer R",
+    "30 the original can be read again",
+  ]);
+});
+
+test("reads the cluster of --original-kubeconfig instead of the controller's own cluster", async (t) => {
+  const file = join(temporary(t), "kubeconfig");
+  // Nothing listens there.
+  const cluster = { server: "http://127.0.0.1:1", "insecure-skip-tls-verify": true };
+  const kubeconfig = {
+    clusters: [{ name: "a", cluster }],
+    users: [{ name: "a", user: {} }],
+    contexts: [{ name: "a", context: { cluster: "a", user: "a" } }],
+    "current-context": "a",
+  };
+  writeFileSync(file, JSON.stringify(kubeconfig));
+  const flags = ["--original", "ns/pull", "--original-kubeconfig", file];
+  const { original, read, lines } = opened(async () => secret, ...flags);
+  assert.equal(await original?.read(), "unknown");
+  assert.deepEqual(read, []);
+  assert.match(lines.join(), /^40 the original cannot be read; .*ns\/secrets\/pull: no answer/);
 });

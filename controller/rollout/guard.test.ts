@@ -99,3 +99,11 @@ test("keeps the last answer while the API server gives none", async () => {
     assert.equal(await guard.isGuarded(cluster, now), true, String(status));
   }
 });
+
+test("does not hide a fault of the controller behind the last answer", async () => {
+  const { cluster } = clusterWith(both);
+  const guard = new Guard();
+  assert.equal(await guard.isGuarded(cluster, 0), true);
+  const faulty = { get: () => Promise.reject(new TypeError("x")) };
+  await assert.rejects(guard.isGuarded(faulty, 60), TypeError);
+});

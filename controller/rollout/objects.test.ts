@@ -341,6 +341,9 @@ test("creates a NodePullSecret that is deleted with its Node, and that asks for 
   assert.deepEqual(keepObject(stored({})), { ...kept, order: undefined, report: undefined });
   const [owner] = stored({}).metadata?.ownerReferences ?? [];
   assert.deepEqual(owner, { apiVersion: "v1", kind: "Node", name: "node-a", uid: "n1" });
+  const other = { apiVersion: "v1", kind: "ConfigMap", name: "node-a", uid: "c1" };
+  const shared = stored({ metadata: { name: "node-a", ownerReferences: [other, owner] } });
+  assert.equal(keepObject(shared).nodeUid, "n1");
 });
 
 test("keeps a NodePullSecret's order and report, and counts other forms as absent", () => {

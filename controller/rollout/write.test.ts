@@ -173,6 +173,32 @@ test("tries again after 1 s, 5 s and then once a minute, and reports an error un
   assert.deepEqual([repairs.again(66), repairs.failure], [Number.POSITIVE_INFINITY, undefined]);
 });
 
+test("reports a refusal instead of a conflict, in whatever order they came", async () => {
+  for (const statuses of [
+    [409, 403],
+    [403, 409],
+  ]) {
+    const repairs = new Repairs();
+    for (const status of statuses)
+      await repairs.attempt(`role ${status}`, 0, async () => {
+        throw refusal(status);
+      });
+    assert.equal((repairs.failure as ApiError).status, 403);
+  }
+});
+
+test("sends nothing for a second after a write that failed for another reason than an answer", async () => {
+  const { requests, pass, write } = scripted((path) =>
+    path === objectPath("a") ? (new TypeError("x") as unknown as ApiError) : undefined,
+  );
+  await assert.rejects(write(asks("a")), TypeError);
+  await write(asks("b"));
+  assert.equal(requests.length, 1);
+  pass(1);
+  await write(asks("b"));
+  assert.equal(requests.length, 2);
+});
+
 test("waits for as long as the API server asks", async () => {
   const repairs = new Repairs();
   await repairs.attempt("role", 0, async () => {

@@ -19,7 +19,7 @@ function reported(...records: readonly (readonly object[])[]): readonly (readonl
 
 test("names the programs that wrote data of a source within ten minutes", () => {
   const written = [
-    { manager: "helm", time: minutesAgo(9), fieldsV1: data },
+    { manager: "helm", time: minutesAgo(10), fieldsV1: data },
     { manager: "argocd", time: minutesAgo(1).toISOString(), fieldsV1: data },
     { manager: "old", time: minutesAgo(11), fieldsV1: data },
     { manager: "labels", time: minutesAgo(1), fieldsV1: { "f:metadata": {} } },

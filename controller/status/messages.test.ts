@@ -99,6 +99,38 @@ test("names the number of a removal that hangs, but not while it waits for an ea
   assert.match(messages.overdue(8, ["a"], 10, false).message, /the removal has made no progress/);
 });
 
+test("names the DaemonSet controller if a removal waits for no node", () =>
+  assert.match(
+    messages.overdue(9, [], 45, true).message,
+    /waiting for the DaemonSet controller; /,
+  ));
+
+test("counts one registry and several", () =>
+  assert.equal(
+    [1, 2].map((count) => messages.accepted(count, 2, "1").message).join(),
+    "accepted: 1 registry from this Secret, 2 in all,accepted: 2 registries from this Secret, 2 in all",
+  ));
+
+test("reports a withdrawal again when it begins at another time", () => {
+  const subjectOf = (begins: Date | undefined) =>
+    messages.withdrawing({ since: new Date(0), begins, due: false, lost: [] }).subject;
+  const subjects = [undefined, new Date(1), new Date(2)].map(subjectOf);
+  assert.equal(new Set(subjects).size, 3);
+});
+
+test("names each contested object once, also if the contest is about its status", () => {
+  const path = "/api/v1/namespaces/kube-system/secrets/a";
+  const contests = [
+    { path, manager: "helm" },
+    { path: `${path}/status`, manager: "helm" },
+    { path, manager: undefined },
+  ];
+  assert.match(
+    messages.contested(contests).message,
+    /: {1,2}field manager "helm" keeps undoing the controller's writes of secrets\/a, another client keeps undoing the controller's writes of secrets\/a;/,
+  );
+});
+
 test("names nodes that were not reached", () => {
   assert.equal(
     messages.rolledOut(3, 2, [], 12).message,

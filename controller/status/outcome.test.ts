@@ -136,6 +136,8 @@ test("reports once that a revision is rolled out, and names the nodes that lack 
   });
   assert.match(rolloutNews(over)[0]?.message ?? "", /^revision 7 is on 18 of 20 nodes .*: n0, n1$/);
   assert.deepEqual(rolloutNews({ ...over, ended: false }), []);
+  const [early] = rolloutNews({ ...over, now: over.publishedAt - 5 });
+  assert.match(early?.message ?? "", / after 0 s;/, "the clock was set back");
 });
 
 const refused = accept(sources({ additional: bad }), policy);
@@ -209,6 +211,12 @@ const outcomes: readonly (readonly [
     { podless: 1 },
   ],
   [
+    "the deletion of the Secret",
+    { stage: { kind: "removal", removal: { ...removing, step: "delete global", leftBehind: [] } } },
+    `policy: | ${nothingHeld} | removal: overdue, awaited`,
+    "Removing, Removed",
+  ],
+  [
     "the end of a removal",
     { stage: { kind: "removal", removal: { ...removing, step: "delete state", leftBehind: [] } } },
     `policy: | ${nothingHeld} | removal: overdue, awaited`,
@@ -258,6 +266,30 @@ for (const [what, outcome, parts, news, changes] of outcomes)
       news,
     );
   });
+
+test("reports the removal of each installation, also after global-pull-secret is deleted", () => {
+  const subjectsOf = (objects: object) => {
+    const outcome = { stage: { kind: "removal", removal: removing }, snapshot: objects };
+    return newsOf(outcome as unknown as Outcome, {} as Context).map(({ subject }) => subject);
+  };
+  const of = (uid: string) => ({ metadata: { uid } });
+  const installations = [{ global: of("g") }, { global: of("h") }, { state: of("s") }, {}];
+  assert.equal(new Set(installations.flatMap(subjectsOf)).size, 4);
+  assert.deepEqual(
+    subjectsOf({ global: of("g"), state: of("s") }),
+    subjectsOf({ global: of("g") }),
+  );
+});
+
+test("reports another object of another client again", () => {
+  const subjectOf = (uid: string) => {
+    const role = { metadata: { uid } };
+    const outcome = { policy: { problems: [] }, foreign: ["role"], snapshot: { role } };
+    const { objects: found } = troublesOf(outcome as unknown as Outcome, {} as Context);
+    return found?.[0]?.[1].subject;
+  };
+  assert.notEqual(subjectOf("a"), subjectOf("b"));
+});
 
 test("reports a spec that exceeds a limit, about the object's generation", () => {
   const outcome = {

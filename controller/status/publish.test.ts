@@ -11,6 +11,7 @@ import { Contested, type ContestedObject } from "#kube/contested-client.ts";
 import { troubles } from "./messages.ts";
 import { createMetrics } from "./metrics.ts";
 import { progressWith } from "../rollout/progress.fixture.ts";
+import { nothingHappened } from "../withdrawal/withdrawal.ts";
 import type { Snapshot } from "#controller/sources/snapshot.ts";
 import { RequestTroubles } from "./memory.ts";
 import type { Outcome } from "./outcome.ts";
@@ -33,6 +34,7 @@ function publisherWith(
   metrics = createMetrics(),
   now = Date.now,
   write: (object: GlobalPullSecret, status: GlobalPullSecretStatus) => void = () => {},
+  log: (fields: object, message: string) => void = () => {},
 ) {
   const publish = publisher({
     announce,
@@ -41,7 +43,7 @@ function publisherWith(
     contests: () => contests,
     status: { before: () => undefined, write, idle: async () => {} },
     now: () => new Date(now()),
-    log: () => {},
+    log,
   });
   return (outcome: Partial<Outcome>): void => publish({ policy: managed, ...outcome });
 }
@@ -121,19 +123,64 @@ function watched() {
   return { run, announced, series };
 }
 
-const idleSeries = { revision: 0 };
+const nothing = { kind: "nothing", leftBehind: [] } as const;
+const removal = {
+  kind: "removal",
+  removal: { ...nothingHappened, step: "release", revision: 7, again: undefined },
+} as const;
 
-test("leaves no metric series of a deleted source, so that no alert stays after a refused Secret is deleted", async () => {
-  const { run, series } = watched();
-  assert.deepEqual(await series(), {});
-  const additional = pullSecret("{");
-  run({ verdict: verdictOf(additional), snapshot: snapshotOf({ additional }) });
-  assert.deepEqual(await series(), {
-    'source_accepted{source="additional-pull-secret"}': 0,
-    'trouble{reason="Rejected"}': 1,
+for (const [stage, revision] of [
+  [nothing, 0],
+  [removal, 7],
+] as const)
+  test(`leaves no metric series of a deleted source, so that no alert stays after a refused Secret is deleted (stage: ${stage.kind})`, async () => {
+    const { run, series } = watched();
+    assert.deepEqual(await series(), {});
+    const additional = pullSecret("{");
+    run({ verdict: verdictOf(additional), snapshot: snapshotOf({ additional }) });
+    assert.deepEqual(await series(), {
+      'source_accepted{source="additional-pull-secret"}': 0,
+      'trouble{reason="Rejected"}': 1,
+    });
+    run({ stage });
+    assert.deepEqual(await series(), { revision });
   });
-  run({ stage: { kind: "nothing", leftBehind: [] } });
-  assert.deepEqual(await series(), idleSeries);
+
+test("sends Events about the additional Secret while it exists, and then about its name only", () => {
+  let uid: string | undefined;
+  const run = publisherWith((_, secret) => void (uid = secret?.uid));
+  const snapshotWith = (metadata: object) =>
+    snapshotOf({ additional: { ...pullSecret("{}"), metadata: { uid: "u", ...metadata } } });
+  const look = (outcome: Partial<Outcome>) => {
+    uid = "no Event";
+    run({ foreign: ["role"], ...outcome });
+    return uid;
+  };
+  assert.equal(look({ snapshot: snapshotWith({}) }), "u");
+  assert.equal(look({}), "u", "the run failed before it read the Secret");
+  const deletionTimestamp = new Date(0);
+  assert.equal(look({ snapshot: snapshotWith({ deletionTimestamp }) }), undefined);
+  assert.equal(look({ snapshot: snapshotWith({}) }), "u");
+  const leftBehind = { ...removal, removal: { ...removal.removal, leftBehind: ["n"] } };
+  assert.equal(look({ stage: leftBehind, snapshot: snapshotWith({}) }), undefined);
+});
+
+test("logs the state of a rollout once, until it changes", () => {
+  const lines: string[] = [];
+  const write = (fields: object, message: string) =>
+    void lines.push(`${message} ${JSON.stringify(fields)}`);
+  const run = publisherWith(
+    () => {},
+    createMetrics(),
+    Date.now,
+    () => {},
+    write,
+  );
+  const look = (served: number) =>
+    run({ stage: { kind: "rollout", progress: progressWith({ served }) } });
+  for (const served of [6, 6, 7, 7, 6]) look(served);
+  assert.equal(lines.length, 3);
+  assert.match(lines[0] ?? "", /^rollout .*"revision":7,"served":6/);
 });
 
 test("reports lasting troubles in each run, also a refused Secret that was never deployed", async () => {
@@ -257,6 +304,7 @@ test("writes the status of the latest policy, with what earlier runs have found"
   assert.deepEqual(look(5, { verdict, snapshot }), unserved);
   const ofAnotherObject = [6, "NoSource", ["0"], ["a.io"], undefined];
   assert.deepEqual(look(6, { verdict, snapshot }, "v"), ofAnotherObject);
+  assert.deepEqual(look(7, { stage: removal }), [7, "Withdrawing", [], [], undefined]);
 });
 
 /** The troubles that explain Ready before everything else. The first of them counts. */

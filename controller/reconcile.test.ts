@@ -70,6 +70,12 @@ const originalPath = `${collections.secrets}/pull-secret`;
 const text = (pair: string) =>
   JSON.stringify({ auths: { "quay.io": { auth: Buffer.from(pair).toString("base64") } } });
 
+const pullSecret = (document: string) =>
+  ({
+    type: secretType,
+    data: { ".dockerconfigjson": Buffer.from(document).toString("base64") },
+  }) as Object;
+
 /** An informer of these objects. */
 const showing = <T>(items: ReadonlyMap<string, T>) => ({
   view: { synced: true, listed: true, items },
@@ -87,17 +93,24 @@ function start(graceSeconds: number, onDelete: WithdrawalPolicy["onDelete"] = "W
   let warnings: readonly string[] = [];
   let message = "";
   let stage: Outcome["stage"];
+  /** The API group of another operator that owns the nodes' pull secrets. */
+  let group: string | undefined;
+  /** Paths of new objects that the watches have not shown yet. */
+  const unseen = new Set<string>();
+  const get: Cluster["get"] = async (path) =>
+    unseen.has(path) ? undefined : await cluster.get(path);
   const reconciler = {
-    cluster,
+    cluster: { ...cluster, get },
     live: cluster,
     original: {
       read: async () => objects.get(originalPath) ?? "absent",
       name: "kube-system/pull-secret",
     },
     extras: {
-      read: async (declared: readonly ExtraSource[]) =>
+      read: async (declared: readonly ExtraSource[], isFresh = false) =>
         ranked(declared).map(({ name, secretName }) => {
-          const secret = objects.get(`${collections.secrets}/${secretName}`);
+          const path = `${collections.secrets}/${secretName}`;
+          const secret = isFresh || !unseen.has(path) ? objects.get(path) : undefined;
           return extraInput(name, `kube-system/${secretName}`, secret ?? "absent");
         }),
     },
@@ -129,7 +142,7 @@ function start(graceSeconds: number, onDelete: WithdrawalPolicy["onDelete"] = "W
     },
     admitted: new Admitted(() => new Date()),
     unchangedSeconds: () => 0,
-    platform: async () => undefined,
+    platform: async () => group,
     pods: showing(new Map()),
     objects: showing(nodeObjects),
     nodes: showing(nodes),
@@ -139,11 +152,7 @@ function start(graceSeconds: number, onDelete: WithdrawalPolicy["onDelete"] = "W
     times: () => ({ steady: seconds, api: 1e9 + seconds }),
     now: () => new Date(1e12 + seconds * 1000),
   } as unknown as Reconciler;
-  const declare = (path: string, document: string) =>
-    put(path, {
-      type: secretType,
-      data: { ".dockerconfigjson": Buffer.from(document).toString("base64") },
-    } as Object);
+  const declare = (path: string, document: string) => put(path, pullSecret(document));
   return {
     objects,
     put,
@@ -158,6 +167,8 @@ function start(graceSeconds: number, onDelete: WithdrawalPolicy["onDelete"] = "W
       nodeObjects.set(name, { ...object, report: undefined });
     },
     manage: (state: ManagementState) => (managementState = state),
+    operator: (found: string | undefined) => (group = found),
+    unseen,
     onDelete: (chosen: WithdrawalPolicy["onDelete"]) => (onDelete = chosen),
     /** When a withdrawal begins, according to the report. */
     reported: () => withdraws?.begins?.getTime(),
@@ -535,7 +546,7 @@ test("during a pause, delays a withdrawal whose grace period ends, and continues
   const revision = on.published()?.revision;
   on.manage("Paused");
   on.withdraw();
-  await on.converge();
+  assert.equal(await on.converge(), undefined, "during a pause, no end of a grace period is due");
   on.pass(31);
   await on.converge();
   assert.equal(on.published()?.revision, revision);
@@ -639,6 +650,42 @@ test("records Withdrawn before it grants the release, for a next leader that can
     [on.state().policy, on.state().sourcesFrom],
     [{ managementState: "Withdrawn" }, "uid"],
   );
+});
+
+for (const name of ["additional-pull-secret", "team-pull"])
+  test(`deletes nothing of a withdrawal if ${name} was created again, but the watch does not show it yet`, async () => {
+    const on = await deployed(30);
+    on.sources("team=1");
+    on.withdraw();
+    await on.converge();
+    on.pass(30);
+    while (on.published()?.intent !== "release") await on.look();
+    const before = on.remaining();
+    on.put(`${collections.secrets}/${name}`, pullSecret(text("add:2")));
+    on.unseen.add(`${collections.secrets}/${name}`);
+    await on.converge();
+    assert.deepEqual(on.remaining(), before);
+    assert.equal(on.published()?.document, text("add:2"));
+  });
+
+test("changes nothing while another operator owns the nodes' pull secrets, and looks again within a minute", async () => {
+  const on = await deployed(30);
+  const before = on.published();
+  on.operator("machineconfiguration.openshift.io");
+  on.additional(text("add:2"));
+  const again = (await on.converge()) ?? assert.fail("it never looks again");
+  assert.ok(again <= 60, `${again} s`);
+  assert.deepEqual([on.published(), on.stage()], [before, { kind: "blocked" }]);
+  on.operator(undefined);
+  await on.converge();
+  assert.equal(on.published()?.document, text("add:2"));
+});
+
+test("looks again within a minute while a node has no agent's pod, because this is then reported", async () => {
+  const on = await deployed(30);
+  on.asked("n");
+  const again = (await on.converge()) ?? assert.fail("it never looks again");
+  assert.ok(again <= 60, `${again} s`);
 });
 
 test("changes nothing on the nodes while the old DaemonSet is being deleted", async () => {

@@ -201,7 +201,7 @@ export class Reconciler {
     const { from, finalizer, leftBehind } = this.#side;
     if (finalizer === undefined || !this.#isOverdue(metadata)) return false;
     const object = await readObject(from, metadata);
-    if (object === undefined) return true;
+    if (!object?.metadata.finalizers?.includes(finalizer)) return true;
     await this.#writeFinalizer(object, finalizer, false);
     const message = sentence("leftBehind", why);
     this.#log.warn({ namespace: metadata.namespace, name: metadata.name }, message);

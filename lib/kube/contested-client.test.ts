@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";
 import { FakeApi } from "#test/harness/api/api.ts";
+import { Refusal } from "#test/harness/api/protocol.ts";
 import { directly } from "#test/harness/api/direct.ts";
 import { ApiError } from "./client/api-error.ts";
 import type { Cluster } from "./client/cluster.ts";
@@ -123,6 +124,22 @@ test("counts writes of the same content as the same write, whatever resourceVers
     }
   };
   await assert.rejects(write(), Contested);
+});
+
+test("counts the writes of each of our managers, although they write the object in turn", async (t) => {
+  const { cluster } = setUp(t);
+  const managers = [fieldManager, `${fieldManager}-other`];
+  const write = (manager: string) => cluster.apply(path, secret(manager), { manager, force: true });
+  for (let times = 0; times < 20; times++) for (const manager of managers) await write(manager);
+  for (const manager of managers) await assert.rejects(write(manager), Contested);
+});
+
+test("keeps the name of the other client while the object cannot be read", async (t) => {
+  const { api, listContests, round } = setUp(t);
+  for (let times = 0; times < 21; times++) await round();
+  api.refuses = (_, verb) => (verb === "get" ? new Refusal(403, "Forbidden", "no") : undefined);
+  assert.equal(await round(), false);
+  assert.deepEqual(listContests(), [{ path, manager: "other-operator" }]);
 });
 
 test("counts neither dry runs nor writes that failed", async (t) => {

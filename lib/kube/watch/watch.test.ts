@@ -210,3 +210,54 @@ test("grows the pauses between watches that end at once", async () => {
   // The pauses are 0.5, 1 and 2 s, each multiplied by a random factor of at least 0.5.
   assert.ok(performance.now() - started >= 1750);
 });
+
+/** Follows the object with a server that answers the list and sends these lines. */
+async function shownBy(
+  items: readonly unknown[],
+  lines: readonly string[],
+  asked: (informer: Informer, signal: AbortSignal | undefined) => void = () => {},
+): Promise<Informer["shown"]> {
+  const [stop, informer] = [new AbortController(), new Informer()];
+  const cluster = {
+    async get(_: string, { signal }: { signal?: AbortSignal }) {
+      asked(informer, signal);
+      return { kind: "SecretList", apiVersion: "v1", metadata: { resourceVersion: "1" }, items };
+    },
+    async stream(_: string, __: object, ___: AbortSignal, line: (text: string) => void) {
+      for (const text of lines) line(text);
+      shown = informer.shown;
+      stop.abort();
+    },
+  } as unknown as Cluster;
+  let shown: Informer["shown"] = "read";
+  await follow({
+    cluster,
+    target: { ...target, keep: ({ metadata }) => ({ metadata: { ...metadata, labels: {} } }) },
+    informer,
+    hint: () => {},
+    failed: (error) => assert.fail(error),
+    signal: stop.signal,
+  });
+  return shown;
+}
+
+const kept = (version: string) => ({
+  object: { metadata: { resourceVersion: version, labels: {} } },
+});
+
+test("keeps the same part of an object that is listed and of one that is watched", async () => {
+  assert.deepEqual(await shownBy([object("1")], []), kept("1"));
+  assert.deepEqual(await shownBy([object("1")], [event("MODIFIED", "2")]), kept("2"));
+  assert.deepEqual(await shownBy([object("1")], [event("DELETED", "2")]), { object: undefined });
+});
+
+test("shows no object if a server lists null", async () =>
+  assert.deepEqual(await shownBy([null], []), { object: undefined }));
+
+test("asks for a list with the signal, and needs another list after a doubt while it is under way", async () => {
+  const shown = await shownBy([object("1")], [], (informer, signal) => {
+    assert.ok(signal !== undefined);
+    informer.doubt();
+  });
+  assert.equal(shown, "list");
+});

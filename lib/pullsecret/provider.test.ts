@@ -34,9 +34,19 @@ for (const [key, rows, served] of serving)
   test(`an entry of ${key} is ${served ? "" : "not "}served by ${rows.length} rows up to ${rows.at(-1)}`, () =>
     assert.equal(whyUnanswerable(key, { auth: "dTpw" }, rows) === undefined, served));
 
-test("does not answer with a password that JSON cannot hold as text", () => {
-  const auth = Buffer.from([0x75, 0x3a, 0xff]).toString("base64");
-  assert.match(whyUnanswerable("a.io", { auth }, everyHost) ?? "", /UTF-8/);
+test("states that no provider is run for an IPv6 address, whatever the rows are", () => {
+  for (const rows of [everyHost, [], ["[::1]:5000"]])
+    assert.match(whyUnanswerable("[::1]:5000", { auth: "dTpw" }, rows) ?? "", /an IPv6 address$/);
+});
+
+test("does not answer with a user or password that JSON cannot hold as text", () => {
+  for (const bytes of [
+    [0x75, 0x3a, 0xff],
+    [0xff, 0x3a, 0x75],
+  ]) {
+    const auth = Buffer.from(bytes).toString("base64");
+    assert.match(whyUnanswerable("a.io", { auth }, everyHost) ?? "", /UTF-8/);
+  }
 });
 
 test("answers an entry without user and password with empty texts, whatever it is", () => {

@@ -141,6 +141,24 @@ const between: readonly (readonly [
     "docker.io=1 of additional, https://index.docker.io/v1/=1 of additional",
     1,
   ],
+  ...[1, 2, 3].flatMap(
+    (word) =>
+      [
+        [
+          [`additional: a.io=${word}`, "original: a.io=1 http://a.io=2 https://a.io=3"],
+          "a.io=1 of original, http://a.io=2 of original, https://a.io=3 of original",
+          0,
+        ],
+        [
+          [
+            `additional: docker.io=${word}`,
+            "original: docker.io=1 http://docker.io=2 https://docker.io=3 https://index.docker.io/v1/=4",
+          ],
+          "docker.io=1 of original, http://docker.io=2 of original, https://docker.io=3 of original, https://index.docker.io/v1/=4 of original",
+          0,
+        ],
+      ] as const,
+  ),
 ];
 for (const [sources, written, conflicts] of between)
   test(`loses none of an original's credentials if the winner has one of them: ${sources.join("; ")}`, () => {

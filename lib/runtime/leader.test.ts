@@ -13,6 +13,8 @@ class World {
   down = false;
   /** Seconds until the answer to a write arrives. The write itself takes effect at once. */
   delay = 0;
+  /** The status of the answer to a write for a version of an absent Lease. */
+  absent = 409;
   writes: string[] = [];
   /** Writes that could not take back a field that someone has edited. */
   unforced = 0;
@@ -26,7 +28,8 @@ class World {
           const { metadata, spec } = body as V1Lease;
           const fits =
             metadata?.resourceVersion === (this.stored?.metadata?.resourceVersion ?? "1");
-          if (!fits) throw new ApiError({ status: 409, reason: "Conflict", method: "PATCH", path });
+          const status = this.stored === undefined ? this.absent : 409;
+          if (!fits) throw new ApiError({ status, reason: "Conflict", method: "PATCH", path });
           this.writes.push(spec?.holderIdentity ?? "");
           this.change(spec);
           this.seconds += this.delay;
@@ -160,15 +163,17 @@ test("ends a holder at its next renewal when another process has taken its Lease
 });
 
 test("keeps a Lease that another client deletes or annotates", async () => {
-  const world = new World();
-  let round = 0;
-  const { said } = await play(world, "a", (at) => {
-    round += 1;
-    if (round === 3) world.stored = undefined;
-    if (round === 5) world.change(world.stored?.spec);
-    return at > 60;
-  });
-  assert.deepEqual(said, ["holder a"]);
+  for (const absent of [409, 404]) {
+    const world = Object.assign(new World(), { absent });
+    let round = 0;
+    const { said } = await play(world, "a", (at) => {
+      round += 1;
+      if (round === 3) world.stored = undefined;
+      if (absent === 409 && round === 5) world.change(world.stored?.spec);
+      return at > 60;
+    });
+    assert.deepEqual(said, ["holder a"], String(absent));
+  }
 });
 
 test("lets one of two processes create a missing Lease, while the other waits", async () => {

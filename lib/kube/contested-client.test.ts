@@ -142,6 +142,18 @@ test("keeps the name of the other client while the object cannot be read", async
   assert.deepEqual(listContests(), [{ path, manager: "other-operator" }]);
 });
 
+test("lists no object as contested while other content is written and no write of it is refused", async (t) => {
+  const { listContests, round } = setUp(t);
+  for (let times = 0; times < 21; times++) await round();
+  assert.equal(listContests().length, 1);
+  for (let times = 0; times < 20; times++) {
+    assert.ok(await round("new"));
+    assert.deepEqual(listContests(), []);
+  }
+  assert.equal(await round("new"), false);
+  assert.deepEqual(listContests(), [{ path, manager: "other-operator" }]);
+});
+
 test("counts neither dry runs nor writes that failed", async (t) => {
   const { api, cluster, listContests } = setUp(t);
   for (let times = 0; times < 20; times++)

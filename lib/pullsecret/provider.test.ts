@@ -106,6 +106,27 @@ test("accepts each of our own configurations only for its own scope", () => {
   }
 });
 
+test("refuses other attributes of the token than those of scope Annotated", () => {
+  const [provider] = ours("Annotated").providers;
+  const attributes = provider?.["tokenAttributes"] as Record<string, unknown>;
+  const [first = "", ...rest] = Object.keys(attributes);
+  const judged = (tokenAttributes: unknown) =>
+    judgeChanged({ providers: [{ ...provider, tokenAttributes }] }, "Annotated");
+  assert.ok(judged(Object.fromEntries(Object.entries(attributes).toReversed())).ok);
+  for (const other of [
+    undefined,
+    null,
+    [],
+    { ...attributes, extra: "x" },
+    { ...attributes, [first]: "other" },
+    Object.fromEntries(rest.map((name) => [name, attributes[name]])),
+  ]) {
+    const { ok, ...more } = judged(other);
+    assert.equal(ok, false);
+    assert.match(JSON.stringify(more), /tokenAttributes are not those of scope Annotated/);
+  }
+});
+
 const refused: readonly (readonly [change: object, why: RegExp])[] = [
   [{ apiVersion: "kubelet.config.k8s.io/v1beta1" }, /apiVersion/],
   [{ kind: "KubeletConfiguration" }, /kind/],

@@ -81,22 +81,60 @@ test("pauses if the same step is due again at once", async () => {
   assert.equal(looks, 2);
 });
 
-test("pauses ever longer before a step that should back off, from the first time", async (t) => {
+for (const [again, times, from] of [
+  ["back off", [0, 1000, 3000, 7000, 15_000], "from the first time"],
+  [0, [0, 0, 1000, 3000, 7000], "from the second time"],
+] as const)
+  test(`pauses ever longer before a step that should ${again === 0 ? "come at once" : again}, ${from}`, async (t) => {
+    const stop = new AbortController();
+    const rounds: number[] = [];
+    let now = 0;
+    t.mock.timers.enable({ apis: ["setTimeout"] });
+    const loop = new Loop(stop.signal, () => now);
+    const ended = loop.run(round(() => (rounds.push(now), wait("GPS202", again))));
+    for (let turns = 0; turns < 5; turns += 1) await soon();
+    while (rounds.length < 5) {
+      now += 500;
+      t.mock.timers.tick(500);
+      await soon();
+    }
+    stop.abort();
+    t.mock.timers.tick(60_000);
+    await ended;
+    assert.deepEqual(rounds, times);
+  });
+
+test("follows a hint at once although a pause has just ended by itself", async (t) => {
   const stop = new AbortController();
-  const pauses: number[] = [];
-  let now = 0;
+  let [now, rounds] = [0, 0];
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const loop = new Loop(stop.signal, () => now);
-  const ended = loop.run(round(() => (pauses.push(now), wait("GPS202", "back off"))));
-  while (pauses.length < 5) {
-    await soon();
-    now += 500;
-    t.mock.timers.tick(500);
-  }
+  const ended = loop.run(round(() => wait("GPS202", (rounds += 1) === 1 ? 50 : long)));
+  await soon();
+  now += 50;
+  t.mock.timers.tick(50);
+  await soon();
+  assert.equal(rounds, 2);
+  loop.hint();
+  await soon();
+  assert.equal(rounds, 3);
   stop.abort();
-  t.mock.timers.tick(60_000);
   await ended;
-  assert.deepEqual(pauses, [0, 1000, 3000, 7000, 15_000]);
+});
+
+test("reports no failure that its own end has caused", async () => {
+  const stop = new AbortController();
+  const reported: string[] = [];
+  await new Loop(stop.signal, () => performance.now()).run(
+    round(() => wait("GPS202", long), {
+      report: ({ code }) => void reported.push(code),
+      act: () => {
+        stop.abort();
+        return Promise.reject(new Error("aborted"));
+      },
+    }),
+  );
+  assert.deepEqual(reported, ["GPS202"]);
 });
 
 test("handles a signal although no step waits", async () => {

@@ -449,6 +449,7 @@ test("joins again if its content was only found in its files, unless it failed w
     { ...joining, journal: { ...rotated, failed: keyOf({ ...seven, attempt: 0 }) } },
     { ...joining, order: "answered", journal: rotated },
     { order: "none", journal: rotated },
+    { ...joining, journal: { ...found, content: noContent } },
   ];
   for (const change of others) assert.equal(brief(decide(change)), "nothing GPS201");
 });

@@ -44,6 +44,11 @@ const rows: readonly (readonly [when: string, change: Files, expected: string])[
   ],
   ["nothing is served", servedFilesFor(0, "same"), "7"],
   ["everything is withdrawn", { ...filesFor(7, {}), ...servedFilesFor(0, "same") }, "release 7"],
+  [
+    "everything is withdrawn, whatever the other slot has",
+    { ...filesFor(7, {}), "served..dockerconfigjson": "{" },
+    "release 7 and 7 served",
+  ],
   ["the newest content is damaged", { ".dockerconfigjson": "{" }, "refused"],
   ["the served content is damaged", { "served..dockerconfigjson": "{" }, "refused"],
   ["a revision is missing", { revision: "" }, "incomplete"],

@@ -19,6 +19,7 @@ const rows: readonly (readonly [what: string, table: string, expected: boolean])
   ["no process has accepted it", ours + row(server, client, 0, 0), false],
   ["its server has closed it", ours + row(server, client, 0, 0, "04"), false],
   ["it waits for its end", ours + row(server, client, 0, 0, "06"), false],
+  ["its client has closed it", ours + row(server, client, 0, 7, "08"), false],
   ["its server is in another network namespace", ours, false],
   ["only a listener is there", ours + row(server, "00000000:0000", 0, 7, "0A"), false],
   ["root serves another address", ours + row("0200007F:2808", client), false],

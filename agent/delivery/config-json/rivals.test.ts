@@ -39,12 +39,33 @@ for (const [ours, theirs, reported] of files)
       return reading.document;
     };
     const content = contentWith(1, ...ours.map((key) => entry(key, "o")));
-    const told = rivalsIn(read(auths), content);
+    const document = read(auths);
+    const told = rivalsIn(document, content);
     assert.equal(told?.replace(/^.* first: /, "") ?? "", reported);
-    assert.equal(rivalsIn(read(auths), noContent), undefined);
+    assert.equal(rivalsIn(document, noContent), undefined);
+    assert.equal(rivalsIn(document, content), told);
     const same = Object.fromEntries(Object.keys(auths).map((key) => [key, auth("o:o")]));
     assert.equal(rivalsIn(read(same), content), undefined, "the same credential");
   });
+
+test("reports no entry of ours as one of another program, and none beside an entry that is not in the file", () => {
+  const auths = { "a.io": auth("o:a"), "a.io/team": auth("o:b") };
+  const reading = readDocument(Buffer.from(JSON.stringify({ auths })));
+  assert.ok(reading.kind === "document");
+  const ours = [entry("a.io", "a"), entry("a.io/team", "b")];
+  assert.equal(rivalsIn(reading.document, contentWith(1, ...ours)), undefined);
+  const elsewhere = { ...entry("a.io", "a"), place: "answer" } as const;
+  assert.equal(rivalsIn(reading.document, contentWith(1, elsewhere)), undefined);
+});
+
+test("names exactly three entries of other programs without a number", () => {
+  const keys = ["a.io", "a.io/1", "a.io/2", "a.io/3"];
+  const auths = Object.fromEntries(keys.map((key) => [key, auth(`${key}:p`)]));
+  const reading = readDocument(Buffer.from(JSON.stringify({ auths })));
+  assert.ok(reading.kind === "document");
+  const content = contentWith(1, entry("a.io", "p"));
+  assert.match(rivalsIn(reading.document, content) ?? "", /a\.io\/3" before "a\.io"$/);
+});
 
 test("names three entries of other programs, and the number of further entries", () => {
   const auths = Object.fromEntries(

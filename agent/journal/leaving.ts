@@ -5,7 +5,6 @@ import type { Content, Entry, Journal } from "./journal.ts";
 export function containsLeaving(bytes: Buffer, former: Journal, next: Journal): boolean {
   const staying = new Set(credentialsIn(next));
   const leaving = credentialsIn(former).filter((credential) => !staying.has(credential));
-  if (leaving.length === 0) return false;
   const text = unescaped(bytes.toString());
   return leaving.some((credential) => text.includes(credential));
 }

@@ -79,7 +79,7 @@ export function publisher(options: Options): (outcome: Outcome) => void {
   }
 
   return (outcome) => {
-    const { snapshot, stage, error } = outcome;
+    const { snapshot, stage } = outcome;
     const context = contextOf(outcome);
     const news = newsOf(outcome, context);
     const troublesByArea = troublesOf(outcome, context);
@@ -99,9 +99,8 @@ export function publisher(options: Options): (outcome: Outcome) => void {
     if (value !== undefined) gauges.setGauges(metrics, value);
     logStage(stage);
     status.keep(outcome);
-    // After a failed run that is not reported yet, the status stays, because the next run can mend
-    // it.
-    if (error === undefined || context.requests !== undefined)
+    // They are undefined after a failed run that is not reported yet. The next run can mend it.
+    if (context.requests !== undefined)
       status.write(all.map(([kind, { message }]) => ({ kind, message })));
   };
 }

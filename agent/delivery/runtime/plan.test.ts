@@ -146,6 +146,26 @@ test("in another mode, keeps what config.json has until the kubelet has read it 
   );
 });
 
+test("in another mode, keeps what only its files have", () => {
+  for (const isRead of [false, true])
+    assert.deepEqual(changesFor(moved(runtimeWith({})), after(runtimeWith({})), false, isRead), []);
+});
+
+for (const [count, rest] of [
+  [3, ""],
+  [5, ", and 2 more"],
+] as const)
+  test(`names three registries that stay in config.json, and counts the others, here of ${count}`, () => {
+    const registries = Array.from({ length: count }, (_, at) => `${at}.io`);
+    const keys = registries.map((registry) => entry(registry, "x"));
+    const refused = { kind: "refused", why: "it is a link", hasOurs: false } as const;
+    const directories = Object.fromEntries(registries.map((registry) => [registry, refused]));
+    assert.equal(
+      unservedIn(contentWith(8, ...keys), runtimeWith(directories), none),
+      `stay in config.json: "0.io" (it is a link), "1.io" (it is a link), "2.io" (it is a link)${rest}`,
+    );
+  });
+
 test("writes nothing for content that the node took in another mode, and nothing without the files", () => {
   assert.deepEqual(changesFor(content, runtimeWith({}), true, false), []);
   assert.deepEqual(changesFor(content, undefined, true, false), []);

@@ -63,7 +63,7 @@ export function readCredential(
     const at = fields.auth === undefined ? path : [...path, "auth"];
     return findings.useless("noUser", at) ? undefined : credential;
   }
-  const emptyPassword = credential.username !== "" && credential.password === "";
+  const emptyPassword = credential.password === "";
   if (fields[token] !== undefined) {
     findings.warn(emptyPassword ? "tokenBesideEmpty" : "dropped", [...path, token], token);
   } else if (emptyPassword)

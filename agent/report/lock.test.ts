@@ -103,10 +103,12 @@ test("leaves the lock to a frozen agent, also if its socket accepts no more conn
   const folder = place(t);
   mkdirSync(folder);
   const path = `${folder}/lock-1`;
-  const listening = `require("net").createServer().listen({ path: ${JSON.stringify(path)}, backlog: 1 })`;
+  const options = JSON.stringify({ path, backlog: 1 });
+  const listening = `require("net").createServer().listen(${options}, () => console.log("listens"))`;
   const frozen = spawn(process.execPath, ["-e", listening]);
   t.after(() => frozen.kill("SIGKILL"));
-  await until("it has the lock", () => existsSync(path), { every: 5 });
+  // The file alone does not show that it listens.
+  await once(frozen.stdout, "data");
   frozen.kill("SIGSTOP");
   const isFull = async () => {
     const socket = connect(path);

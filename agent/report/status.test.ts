@@ -1,7 +1,7 @@
 /** The log. Every lasting state is logged, but flapping must not fill a disk. */
 import assert from "node:assert/strict";
 import test from "node:test";
-import { NoAnswer, NoSystemd, SystemdError } from "../systemd/connection.ts";
+import { NoAnswer, NoSystemd, RestartRefused, SystemdError } from "../systemd/connection.ts";
 import { formatLine, record, type Step, wait, type Code } from "../facts/step.ts";
 import { FileChanged, FileError } from "../files/atomic-write.ts";
 import { Status, failureStep, LogLimiter } from "./status.ts";
@@ -44,19 +44,20 @@ test("logs one line a minute for a reason whose detail changes all the time", ()
   assert.equal(log.length, Math.ceil(10_000 / 60));
 });
 
-test("turns an error into a reason: no answer, a file operation, another writer, or an unforeseen error", () => {
-  const errors: readonly (readonly [Error, string])[] = [
-    [new NoAnswer("x"), "GPS210"],
-    [new NoSystemd("x"), "GPS262"],
-    [new SystemdError("org.freedesktop.DBus.Error.AccessDenied", "x"), "GPS210"],
-    [new FileChanged("x"), "GPS209"],
-    [Object.assign(new Error("x"), { syscall: "open", code: "ENOSPC" }), "GPS208"],
-    // On a full disk, every call can succeed although the file is too short. An earlier version
-    // reported this as unforeseen.
-    [new FileError("short write: 0 of 100 bytes"), "GPS208"],
-    [new TypeError("x"), "GPS228"],
+test("turns an error into a reason, and tries a write that lost a race again at once, everything else later and later", () => {
+  const errors: readonly (readonly [error: Error, code: string, again: Step["again"]])[] = [
+    [new NoAnswer("x"), "GPS210", "back off"],
+    [new NoSystemd("x"), "GPS262", "back off"],
+    [new SystemdError("org.freedesktop.DBus.Error.AccessDenied", "x"), "GPS210", "back off"],
+    [new RestartRefused("x"), "GPS259", "back off"],
+    [new FileChanged("x"), "GPS209", 100],
+    [Object.assign(new Error("x"), { syscall: "open", code: "ENOSPC" }), "GPS208", "back off"],
+    // On a full disk, every call can succeed although the file is too short.
+    [new FileError("short write: 0 of 100 bytes"), "GPS208", "back off"],
+    [new TypeError("x"), "GPS228", "back off"],
   ];
-  for (const [error, code] of errors) assert.equal(failureStep(error).code, code);
+  for (const [error, code, again] of errors)
+    assert.partialDeepStrictEqual(failureStep(error), { action: "wait", code, again });
 });
 
 test("writes each message on one line, without control characters, short enough for an Event", () => {

@@ -91,6 +91,21 @@ test("reads the directories of registries, and refuses what it must not replace"
   assert.ok(plain?.kind === "file" && plain.mode === 0o640);
 });
 
+for (const [bytes, isRead] of [
+  [1024 * 1024, true],
+  [1024 * 1024 + 1, false],
+] as const)
+  test(`${isRead ? "reads" : "does not read"} containerd's files of ${bytes} bytes`, (t) => {
+    const { place, read, config } = node(t);
+    const whole = (text: string) => text.padEnd(bytes, "\n");
+    const folder = join(place.hostsDirectory, "a.io");
+    mkdirSync(folder);
+    writeFileSync(join(folder, "hosts.toml"), whole(""));
+    assert.equal(read().directories.get("a.io")?.kind, isRead ? "file" : "refused");
+    writeFileSync(config, whole(good));
+    assert.equal(read().unfit === undefined, isRead);
+  });
+
 for (const [name, isRead] of [
   ["ca.crt", true],
   ["client.cert", true],

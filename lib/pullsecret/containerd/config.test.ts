@@ -96,7 +96,14 @@ const rows: readonly (readonly [
         /pattern/,
       ] as const,
   ),
-  ["but not with imports of another type", { [main]: "version = 3\nimports = 'a'" }, /not a list/],
+  ...["'a'", "1", "[1]", "['a', 1]", "[['a']]", "{ a = 'a' }"].map(
+    (imports) =>
+      [
+        `but not with imports of another type: ${imports}`,
+        { [main]: `version = 3\nimports = ${imports}\n${path(good)}` },
+        /^imports of .* is not a list of paths/,
+      ] as const,
+  ),
 ];
 for (const [what, files, result] of rows)
   test(`finds the directory of hosts.toml files ${what}`, () => {

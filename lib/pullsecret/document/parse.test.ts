@@ -473,6 +473,26 @@ const findings: readonly (readonly [
     ['auths["A.io"]: serves only images written with the same capitals or zeros'],
     ['auths["A.io"]: kept, but capitals in the host match only images with the same capitals'],
   ],
+  // An original can have several credentials for Docker Hub.
+  [
+    {
+      auths: {
+        "*.io": { auth: auth("u:w") },
+        "https://index.docker.io/v1/": { auth: auth("u:w") },
+        "index.docker.io": { auth: auth("u:o") },
+      },
+    },
+    [
+      '!auths["index.docker.io"]: the same registry as "https://index.docker.io/v1/", with another credential',
+      'auths["*.io"]: a wildcard',
+      'auths["index.docker.io"]: is never tried: "*.io" matches all its images first',
+    ],
+    [
+      'auths["*.io"]: a wildcard',
+      'auths["index.docker.io"]: kept, but the same registry as "https://index.docker.io/v1/", with another credential',
+      'auths["index.docker.io"]: is never tried: "*.io" matches all its images first',
+    ],
+  ],
   ...(
     [
       ["a.io:443", "matches only images written with :443"],

@@ -99,7 +99,7 @@ export function publisher(options: Options): (outcome: Outcome) => void {
     if (value !== undefined) gauges.setGauges(metrics, value);
     logStage(stage);
     status.keep(outcome);
-    // They are undefined after a failed run that is not reported yet. The next run can mend it.
+    // They are undefined after a failed run that is not reported yet. The next run can succeed.
     if (context.requests !== undefined)
       status.write(all.map(([kind, { message }]) => ({ kind, message })));
   };

@@ -16,8 +16,8 @@ import { startProgram } from "#test/cluster/program.ts";
 import { directly } from "#test/harness/api/direct.ts";
 import { FakeServer } from "#test/harness/api/server.ts";
 import { temporary } from "#test/temporary.ts";
-import { syncSecretsIn } from "../../tenants/objects.ts";
-import { syncManager } from "../../tenants/rules/copies.ts";
+import { syncSecretsIn } from "#tenants/objects.ts";
+import { syncManager } from "#tenants/rules/copies.ts";
 
 const definition = readFileSync("manifests/chart/files/syncsecrets/syncsecrets.yaml", "utf8");
 const hour = 3_600_000;

@@ -2,9 +2,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";
-import { contentDigest, readPublished } from "#controller/objects/global-secret.ts";
+import { contentDigest, formerIn, readPublished } from "#controller/objects/global-secret.ts";
 import { fieldManager } from "#kube/client/ownership.ts";
 import { collections, nodesPolicyPath, owned } from "#kube/client/paths.ts";
+import { isFormer, readFormer } from "#pullsecret/merge/former.ts";
 import { refuse } from "#test/harness/api/protocol.ts";
 import { objectPath } from "./objects.ts";
 import {
@@ -146,6 +147,30 @@ test("takes a removed registry out of the served content, which keeps its revisi
   assert.deepEqual(Object.keys(JSON.parse(served.document).auths), ["quay.io"]);
   assert.equal(served.sources, '{"quay.io":"additional"}');
   assert.notEqual(contentDigest(served), contentDigest(before));
+});
+
+test("knows every value that has left, also after a later publication, and no value that is present", async () => {
+  const contentOf = (auths: Readonly<Record<string, string>>) => {
+    const entries = Object.entries(auths).map(([key, auth]) => [key, { auth: btoa(auth) }]);
+    const sources = Object.fromEntries(Object.keys(auths).map((key) => [key, "additional"]));
+    const document = JSON.stringify({ auths: Object.fromEntries(entries) });
+    return content("", { document, sources: JSON.stringify(sources) });
+  };
+  const world = await World.of({ a: "proves", b: "proves" });
+  for (const auths of [
+    { "quay.io": "u:1", "b.example": "u:2" },
+    { "quay.io": "u:3" },
+    { "quay.io": "u:4" },
+  ])
+    await world.until(contentOf(auths), isServed);
+  const former = readFormer(formerIn(world.api.object<V1Secret>(owned.global)));
+  for (const [key, auth, isLeft] of [
+    ["quay.io", "u:1", true],
+    ["b.example", "u:2", true],
+    ["quay.io", "u:3", true],
+    ["quay.io", "u:4", false],
+  ] as const)
+    assert.equal(isFormer(former, { key, entry: JSON.stringify({ auth: btoa(auth) }) }), isLeft);
 });
 
 test("halts after a failure and keeps what it asked, until a retry", async () => {

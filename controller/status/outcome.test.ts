@@ -211,6 +211,12 @@ const outcomes: readonly (readonly [
     { podless: 1 },
   ],
   [
+    "a removal that is not published yet",
+    { stage: { kind: "removal", removal: { ...removing, releasing: false } }, snapshot },
+    `policy: | ${nothingHeld} | removal: leftBehind, overdue, awaited`,
+    "",
+  ],
+  [
     "the deletion of the Secret",
     { stage: { kind: "removal", removal: { ...removing, step: "delete global", leftBehind: [] } } },
     `policy: | ${nothingHeld} | removal: overdue, awaited`,

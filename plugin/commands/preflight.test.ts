@@ -98,7 +98,8 @@ test("prints what an installation would do on each kind of node, and what to kno
   );
   const { code, out } = await call(["preflight"], { cluster: fake, colour: true });
   assert.equal(code, 0);
-  for (const { options } of fake.writes) assert.partialDeepStrictEqual(options, { dryRun: true });
+  for (const { options } of fake.writes)
+    assert.partialDeepStrictEqual(options, { dryRun: true, isPublic: true });
   const ink = (colour: number, text: string) => `\u001b[${colour}m${text}\u001b[0m`;
   const [usual, unit] = ["kubeadm, and others with kubelet.service", "kubelet.service"];
   const expected = "expected to work, but no test runs it";

@@ -270,17 +270,23 @@ test("hints only once when several watches of a cluster send too much", async (t
   assert.deepEqual({ hints, lists }, { hints: 1, lists: 2 });
 });
 
-test("hints when the result of a write is known, even if the object has not changed", async (t) => {
-  const fixture = await connectionOf(t);
-  const { connection, is } = fixture;
-  const hinted = is.hints;
-  await connection.cluster?.remove("/api/v1/namespaces/kube-system/secrets/pull-secret", "u");
-  connection.observeWrite(true);
-  assert.equal(connection.doubted, true);
-  await fixture.pass(2000);
-  assert.equal(connection.doubted, false);
-  assert.ok(is.hints > hinted);
-});
+for (const [what, path] of [
+  ["the Secret", "/api/v1/namespaces/kube-system/secrets/pull-secret"],
+  ["an optional object", `${collections.globalPullSecrets}/cluster`],
+] as const)
+  test(`hints when the result of a write of ${what} is known, even if the object has not changed`, async (t) => {
+    const fixture = await connectionOf(t, [
+      { collection: collections.globalPullSecrets, name: "cluster" },
+    ]);
+    const { connection, is } = fixture;
+    const hinted = is.hints;
+    await connection.cluster?.remove(path, "u");
+    connection.observeWrite(true);
+    assert.equal(connection.doubted, true);
+    await fixture.pass(2000);
+    assert.equal(connection.doubted, false);
+    assert.ok(is.hints > hinted);
+  });
 
 test("hints when a cluster becomes unreachable, and when it is reachable again with the same object", async (t) => {
   const fixture = await connectionOf(t);

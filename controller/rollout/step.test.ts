@@ -93,6 +93,24 @@ test("writes one order for each node and change, and reads no Node", async () =>
   );
 });
 
+test("sends no request twice, also if it asks nodes and promotes in one decision", async () => {
+  const names = ["a", "b", "c", "d", "e", "f"];
+  const world = await World.of(Object.fromEntries(names.map((name) => [name, "proves"] as const)));
+  for (const wanted of [firstContent, two]) {
+    const from = world.api.asked.length;
+    await world.until(wanted, isServed);
+    for (let seconds = 0; seconds < 30; seconds += 1) await world.step(wanted);
+    const orders = world.api.asked
+      .slice(from)
+      .filter(({ userAgent }) => userAgent === fieldManager)
+      .filter(({ verb, resource }) => verb === "patch" && resource.endsWith("nodepullsecrets"));
+    assert.deepEqual(
+      orders.map(({ name, status }) => `${name} ${status}`).toSorted(),
+      names.map((name) => `${name} 200`),
+    );
+  }
+});
+
 test("reports the end of a rollout once, and not after a restart of the controller", async () => {
   const world = await deployed();
   const { ended } = await world.until(two, (progress) => progress.ended);

@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import { pino, type Logger } from "pino";
 import type { SyncSecret } from "#api/sync-secret.ts";
+import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster, Replacing } from "#kube/client/cluster.ts";
 import { secretsIn } from "#kube/client/paths.ts";
 import { conditionOf } from "#kube/conditions.ts";
@@ -233,8 +234,16 @@ async function leaving(t: TestContext, finalizers: readonly string[] = []) {
   const hide = (isHidden: boolean) => (hidden = isHidden);
   const pages: Cluster["pages"] = async (path, query, each, how) =>
     await here.pages(path, query, hidden ? () => {} : each, how);
+  /** While true, the answers to patches in the tenant's cluster are lost. */
+  let isLost = false;
+  const loseAnswers = (isNowLost: boolean) => (isLost = isNowLost);
+  const patch: Cluster["patch"] = async (path, ...more) => {
+    const patched = await here.patch(path, ...more);
+    if (isLost) throw new ApiError({ status: 0, reason: "Lost", method: "PATCH", path });
+    return patched as never;
+  };
   const side = tenantSide({
-    home: { ...here, pages },
+    home: { ...here, pages, patch },
     management: managementClient,
     namespace: "tenant-a",
     leftBehind: async (_, message) => void reported.push(message),
@@ -264,7 +273,7 @@ async function leaving(t: TestContext, finalizers: readonly string[] = []) {
     await here.remove(`${syncSecretsIn("default")}/one`, uid);
     await run();
   };
-  return { ...pair, reported, warned, copy, hide, pass, leave, restart };
+  return { ...pair, reported, warned, copy, hide, loseAnswers, pass, leave, restart };
 }
 
 const reasons: readonly (readonly [what: string, status: number, reason: string])[] = [
@@ -527,6 +536,20 @@ for (const [when, isAway, isStillAway] of [
     assert.deepEqual(writes, []);
     assert.equal(reported.length, isAway ? 1 : 0);
   });
+
+test("reports a copy that is left behind although the answer to the last write was lost", async (t) => {
+  const finalizer = "example.com/hold";
+  const fixture = await leaving(t, [finalizer]);
+  const { management, object, reported, loseAnswers, pass, leave } = fixture;
+  management.refuses = () => refuse(403, "Forbidden", "no");
+  await leave();
+  loseAnswers(true);
+  await pass(3600);
+  assert.deepEqual(object("one")?.metadata.finalizers, [finalizer]);
+  loseAnswers(false);
+  for (let run = 0; run < 4; run += 1) await pass(60);
+  assert.equal(reported.length, 1);
+});
 
 test("in the namespace of the copies, keeps a copy that another cluster or program made", async (t) => {
   const { management, there: managementClient, pass } = await leaving(t);

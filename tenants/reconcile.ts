@@ -52,6 +52,8 @@ type ObjectRecord = {
   contest: Contest<number>;
   /** When this process noticed the deletion, by performance.now(). */
   leaving: number | undefined;
+  /** Whether this process has reported that the result is left behind. */
+  isLeftBehind: boolean;
   /** The generation for which we have reported in status that the object is a copy. */
   refused: number | undefined;
   /** The generation that status is about, since this process wrote it. */
@@ -83,6 +85,7 @@ export class Reconciler {
       readAt: 0,
       contest: new Contest<number>(writes, Object.is),
       leaving: undefined,
+      isLeftBehind: false,
       refused: undefined,
       reported: undefined,
       away: "",
@@ -201,8 +204,12 @@ export class Reconciler {
     const { from, finalizer, leftBehind } = this.#side;
     if (finalizer === undefined || !this.#isOverdue(metadata)) return false;
     const object = await readObject(from, metadata);
-    if (!object?.metadata.finalizers?.includes(finalizer)) return true;
+    if (object === undefined) return true;
     await this.#writeFinalizer(object, finalizer, false);
+    const record = this.recordOf(metadata);
+    // Another finalizer holds the object.
+    if (record.isLeftBehind) return true;
+    record.isLeftBehind = true;
     const message = sentence("leftBehind", why);
     this.#log.warn({ namespace: metadata.namespace, name: metadata.name }, message);
     await leftBehind?.(metadata, message);

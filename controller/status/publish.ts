@@ -99,7 +99,8 @@ export function publisher(options: Options): (outcome: Outcome) => void {
     if (value !== undefined) gauges.setGauges(metrics, value);
     logStage(stage);
     status.keep(outcome);
-    // They are undefined after a failed run that is not reported yet. The next run can succeed.
+    // Undefined: the run failed, which is not reported yet. The status stays, because the next run
+    // can succeed.
     if (context.requests !== undefined)
       status.write(all.map(([kind, { message }]) => ({ kind, message })));
   };

@@ -12,8 +12,8 @@ const asKubectl = CORE_SCHEMA.withTags(mergeTag, {
 });
 
 /**
- * The value as YAML. Values that are not JSON are left out. The copy by way of JSON
- * shares no part, so the YAML has no anchors.
+ * The value as YAML. Values that are not JSON are left out. The copy by way of JSON shares no part,
+ * so the YAML has no anchors.
  */
 export function dumpYaml(value: unknown): string {
   return dump(JSON.parse(JSON.stringify(value)), { lineWidth: -1 });

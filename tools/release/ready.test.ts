@@ -16,13 +16,21 @@ test("has the same version in all files, and this version's changes in CHANGELOG
     packages: Record<string, { version: string }>;
   };
   assert.deepEqual([lock.version, lock.packages[""]?.version], [version, version]);
-  const manifests = globSync("manifests/**/*.yaml", { cwd: repository }).map(read).join("\n");
-  const stated = Array.from(
-    manifests.matchAll(/^ *(?:version: |appVersion: |image: global-pull-secret:)"?(\d.*?)"?$/gm),
-    ([, statedVersion]) => statedVersion,
+  const files = globSync("{README.md,docs/**/*.md,manifests/**/*.yaml}", { cwd: repository });
+  const statement =
+    /^ *(?:version: |appVersion: |newTag: )"?(\d[\w.-]*)|global-pull-secret:(\d[\w.-]*)/gm;
+  const stated = files.flatMap((file) =>
+    Array.from(read(file).matchAll(statement), ([, plain, tag]) => ({ file, is: plain ?? tag })),
   );
-  assert.deepEqual(new Set(stated), new Set([version]));
-  assert.ok(read("README.md").includes(`global-pull-secret:${version}`));
+  assert.deepEqual(
+    stated.filter(({ is }) => is !== version),
+    [],
+  );
+  for (const part of ["README.md", "docs/", "manifests/"])
+    assert.ok(
+      stated.some(({ file }) => file.startsWith(part)),
+      part,
+    );
   assert.match(section(read("CHANGELOG.md"), version) ?? "", /^### /m);
 });
 

@@ -118,7 +118,8 @@ const ordinary: Platform = {
   restart: works,
   provider: works,
   runtime: yes("works with one directory as `config_path`"),
-  evidence: "run: tests follow the [quick start](docs/use/quick-start.md) with the real kubeadm",
+  evidence:
+    "run: `Restart` by the [quick start](docs/use/quick-start.md) with the real kubeadm; other modes on nodes that tests make",
 };
 
 /** If several platforms fit a node, one that is not served counts, and otherwise the first. */

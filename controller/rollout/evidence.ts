@@ -59,7 +59,8 @@ const isInTime = (snapshot: Published, since: number): boolean =>
 
 type Content = Readonly<{ revision: number; digest: string }>;
 
-const isNewest = ({ secret }: Published, content: Content | undefined): boolean =>
+/** Whether a node's order or report is about the content that was published last. */
+export const isNewest = ({ secret }: Published, content: Content | undefined): boolean =>
   content?.revision === secret.revision && content.digest === secret.digest;
 
 const isAnswered = ({ order, report }: ObjectFacts): boolean =>

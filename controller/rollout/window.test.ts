@@ -89,9 +89,21 @@ const rows: readonly [
     { state: proved },
   ],
   [
-    "a node that works for older content, in its place",
+    "a free node before one that works for older content",
+    [workingForOlder("w"), ...free("x")],
+    ["x"],
+  ],
+  [
+    "only the first node again if a retry comes while it is at work",
+    [working("w"), ...free("a")],
+    ["w"],
+    { state: { ...state, since: at + 1 } },
+  ],
+  [
+    "a node that works for older content if no further node may become unavailable",
     [workingForOlder("w"), ...free("a")],
     ["w"],
+    { policy: policyOf({ maxUnavailable: 1 }) },
   ],
   [
     "only one of the nodes that work for older content before the first proof",

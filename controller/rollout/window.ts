@@ -1,7 +1,7 @@
 /** Which nodes are asked next, within the places of the window. Pure. */
 import type { Order } from "#contract/order.ts";
 import type { NodeFacts, WaitReason } from "./facts.ts";
-import type { Evidence, NodeEvidence, Published } from "./evidence.ts";
+import { type Evidence, isNewest, type NodeEvidence, type Published } from "./evidence.ts";
 import { waitReasonOf, type Circumstances } from "./waits.ts";
 
 /**
@@ -12,8 +12,9 @@ import { waitReasonOf, type Circumstances } from "./waits.ts";
 const mostInOneSecond = 50;
 
 /**
- * How many nodes are allowed to be at work. The first node goes alone. Each proof opens two more
- * places up to `maxUnavailable`, or all places if no kubelet is restarted. `all` means no limit.
+ * How many nodes are allowed to be at work for the newest content. The first node goes alone. Each
+ * proof opens two more places up to `maxUnavailable`, or all places if no kubelet is restarted.
+ * `all` means no limit.
  */
 export function placesOf({ secret, policy }: Published, proved: number): number {
   const { maxUnavailable } = policy;
@@ -21,6 +22,10 @@ export function placesOf({ secret, policy }: Published, proved: number): number 
   if (secret.mode !== "Restart") return proved > 0 ? Number.POSITIVE_INFINITY : 1;
   return Math.min(maxUnavailable, 1 + 2 * proved);
 }
+
+/** How many nodes are allowed to be at work for any content, because their kubelets restart. */
+const mostAtWork = ({ secret, policy: { maxUnavailable } }: Published): number =>
+  maxUnavailable === "all" || secret.mode !== "Restart" ? Number.POSITIVE_INFINITY : maxUnavailable;
 
 /** How many more nodes are allowed to be asked in this second. */
 function askableNow({ secret, now }: Published, nodes: readonly NodeEvidence[]): number {
@@ -41,43 +46,54 @@ export type Window = Readonly<{
 
 /** The places, while candidates take them one after the other. */
 class Places {
+  readonly #snapshot: Published;
+  readonly #mostForNewest: number;
   readonly #most: number;
-  readonly #restarts: boolean;
-  /** Nodes at work for any content, and for the newest content only. */
-  #taken = 0;
+  /** Nodes at work for the newest content, and for any content. */
   #newest = 0;
+  #taken = 0;
   #controlPlane = 0;
 
   constructor(snapshot: Published, { nodes, proved }: Evidence) {
-    this.#most = placesOf(snapshot, proved);
-    this.#restarts = snapshot.secret.mode === "Restart";
-    for (const { node, verdict, isAtWork } of nodes) {
-      if (!isAtWork) continue;
+    this.#snapshot = snapshot;
+    this.#mostForNewest = placesOf(snapshot, proved);
+    this.#most = mostAtWork(snapshot);
+    for (const evidence of nodes) {
+      if (!evidence.isAtWork) continue;
       this.#taken += 1;
-      if (node.isControlPlane) this.#controlPlane += 1;
-      if (verdict === "atWork") this.#newest += 1;
+      if (evidence.node.isControlPlane) this.#controlPlane += 1;
+      if (this.#hasPlace(evidence)) this.#newest += 1;
     }
   }
 
   /** The API must stay reachable, so control-plane nodes restart their kubelets one at a time. */
   waitsForControlPlane({ node, isAtWork }: NodeEvidence): WaitReason | undefined {
-    if (!node.isControlPlane || !this.#restarts) return undefined;
+    if (!node.isControlPlane || this.#snapshot.secret.mode !== "Restart") return undefined;
     return this.#controlPlane > Number(isAtWork) ? "controlPlane" : undefined;
   }
 
   /**
-   * A node that is at work for older content keeps its place, so it gets the newer content without
-   * another place. Otherwise content that is no longer published would delay the newer content.
+   * A node that is at work for older content is unavailable already, so it gets the newer content
+   * also if no further node may become unavailable. But while another node may, that node goes
+   * first (`byPriority`): the machines that died during the older content would otherwise be asked
+   * first, and halt the newer content.
    */
-  waitsForPlace({ isAtWork }: NodeEvidence): WaitReason | undefined {
-    return (isAtWork ? this.#newest : this.#taken) >= this.#most ? "window" : undefined;
+  waitsForPlace(evidence: NodeEvidence): WaitReason | undefined {
+    if (this.#hasPlace(evidence)) return undefined;
+    const isFull = !evidence.isAtWork && this.#taken >= this.#most;
+    return isFull || this.#newest >= this.#mostForNewest ? "window" : undefined;
   }
 
-  take({ node, isAtWork }: NodeEvidence): void {
-    this.#newest += 1;
-    if (isAtWork) return;
+  take(evidence: NodeEvidence): void {
+    if (!this.#hasPlace(evidence)) this.#newest += 1;
+    if (evidence.isAtWork) return;
     this.#taken += 1;
-    if (node.isControlPlane) this.#controlPlane += 1;
+    if (evidence.node.isControlPlane) this.#controlPlane += 1;
+  }
+
+  /** Whether the node is at work for the newest content, also if a retry came after its order. */
+  #hasPlace({ node, isAtWork }: NodeEvidence): boolean {
+    return isAtWork && isNewest(this.#snapshot, node.object?.order);
   }
 }
 

@@ -73,12 +73,13 @@ for (const [trouble, apply] of Object.entries(troubles)) {
     });
 }
 
-test("does not halt good content while a cloud replaces a fleet's oldest machines one by one", () => {
-  // As fast as in a cluster of 1,000 nodes of which half are replaced in an hour.
-  const run = servedCluster(100, { cloud: "fast" });
-  for (let change = 1; change <= 3; change += 1) {
-    edit(run.world);
-    churnFor(run, 5, 300, "oldest");
-  }
-  assert.equal(run.laws.truth.halts, 0);
-});
+for (const seconds of [300, 40])
+  test(`does not halt content that changes every ${seconds} s while a cloud replaces a fleet's oldest machines one by one`, () => {
+    // As fast as in a cluster of 1,000 nodes of which half are replaced in an hour.
+    const run = servedCluster(100, { cloud: "fast" });
+    for (let change = 1; change <= 6; change += 1) {
+      edit(run.world);
+      churnFor(run, 5, seconds, "oldest");
+    }
+    assert.equal(run.laws.truth.halts, 0);
+  });

@@ -105,26 +105,36 @@ export class Seconds {
   #judgeWindow(): void {
     const { machines } = this.#world;
     const truth = this.#truth;
-    let [punctual, late, controlPlane] = [0, 0, 0];
+    let [late, controlPlane] = [0, 0];
     let most = 0;
+    /** Revision → kubelets that are down for it in their usual time. */
+    const punctual = new Map<number, number>();
+    const provedOf = (revision: number) => truth.histories.get(revision)?.proved.size ?? 0;
     for (const machine of machines.values()) {
       const change = machine.disk.journal?.change;
       if (machine.isKubeletUp || machine.isDead) continue;
       // Any other kubelet is down by itself.
       if (change?.isAsked !== true || change.tries === 0) continue;
       const asked = truth.asked.get(machine.uid);
-      most = Math.max(most, truth.histories.get(change.revision)?.proved.size ?? 0);
+      const { revision } = change;
+      most = Math.max(most, provedOf(revision));
       const isPunctual =
         asked !== undefined &&
         asked.at > truth.jumpedAt &&
         this.#world.t - asked.at <= asked.usualSeconds;
-      if (isPunctual) punctual += 1;
+      if (isPunctual) punctual.set(revision, (punctual.get(revision) ?? 0) + 1);
       else late += 1;
       if (isPunctual && machine.isControlPlane) controlPlane += 1;
     }
     if (truth.widest === Infinity) return;
+    const judge = (down: number, places: number) => {
+      if (down > places) fail("window", `${down} kubelets are down, ${places} are allowed`);
+    };
+    for (const [revision, down] of punctual)
+      judge(down, placesOf(truth, provedOf(revision)) + truth.vanished);
+    const all = [...punctual.values()].reduce((sum, down) => sum + down, 0);
+    judge(all, truth.widest + truth.vanished);
     const places = placesOf(truth, most) + truth.vanished;
-    if (punctual > places) fail("window", `${punctual} kubelets are down, ${places} are allowed`);
     // At each jump of the clock, the nodes at work seem to be silent.
     if (late > guardOf(most) + places * (1 + truth.jumps))
       fail("window", `${late} late kubelets are down`);

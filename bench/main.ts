@@ -60,7 +60,6 @@ if (chosen.length < (values.only?.length ?? 1)) {
 
 let testbed: Testbed | undefined;
 let simulated: Simulated | undefined;
-const promises = new Map<string, Promise<unknown>>();
 
 const bench: Bench = {
   quick: values.quick,
@@ -81,11 +80,6 @@ const bench: Bench = {
     simulated ??= await Simulated.start();
     await simulated.grow(nodes);
     return simulated;
-  },
-  once<T>(key: string, make: () => Promise<T>) {
-    const making = (promises.get(key) ?? make()) as Promise<T>;
-    promises.set(key, making);
-    return making;
   },
 };
 
@@ -119,11 +113,14 @@ try {
         `${measurement.name}: ${error instanceof Error ? error.stack : String(error)}\n`,
       );
       failed += 1;
+    } finally {
+      // Its nodes would keep the machine busy during the next measurements.
+      simulated?.[Symbol.dispose]();
+      simulated = undefined;
     }
   }
 } finally {
   testbed?.[Symbol.dispose]();
-  simulated?.[Symbol.dispose]();
 }
 const after = await tree();
 const changed = before.changed !== "" || after.changed !== "" || before.commit !== after.commit;

@@ -12,8 +12,6 @@ export interface Bench {
   real(nodes: number): Promise<Testbed>;
   /** A simulated cluster with exactly this many nodes. Ends the real cluster first. */
   simulated(nodes: number): Promise<Simulated>;
-  /** Calls `make` only once for each key, even if several measurements need its result. */
-  once<T>(key: string, make: () => Promise<T>): Promise<T>;
 }
 
 export type Measurement = Readonly<{

@@ -222,7 +222,8 @@ export class Simulated implements Disposable {
   [Symbol.dispose](): void {
     this.object[Symbol.dispose]();
     this.global[Symbol.dispose]();
-    void this.driver[Symbol.asyncDispose]();
+    // Its last requests get no answer, because the cluster ends.
+    this.driver[Symbol.asyncDispose]().catch(() => {});
     this.#controller?.child.kill("SIGKILL");
     this.cluster.down();
   }

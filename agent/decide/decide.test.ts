@@ -10,6 +10,7 @@ import {
   brief,
   contents,
   contentWith,
+  crashed,
   decide,
   entry,
   facts,
@@ -17,6 +18,7 @@ import {
   fileWith,
   idle,
   journalOf,
+  key,
   released,
   renewed,
   restarting,
@@ -28,6 +30,7 @@ import {
   unanswered,
   unit,
 } from "../facts/facts.fixture.ts";
+import type { Step } from "../facts/step.ts";
 
 const file = (text: string, mode = 0o600): File => ({ bytes: Buffer.from(text), mode });
 const damaged = fileWith(file('{"auths":{,}}'), "it is not JSON");
@@ -111,6 +114,15 @@ const rows: readonly Row[] = [
     "confirms no withdrawal while the provider's answer cannot be emptied",
     { contents: released, blocked: "EROFS", installed: { ...unknown, answer: Buffer.alloc(0) } },
     "wait GPS208 Refused",
+  ],
+  [
+    "keeps its journal after a release while it cannot look for the provider's answer",
+    {
+      journal: firstJournal(theirs),
+      contents: released,
+      installed: { ...unprepared, unseen: "x" },
+    },
+    "wait GPS206",
   ],
   ["removes its folder without a journal", { contents: released, leftovers: true }, "leave GPS224"],
   [
@@ -222,6 +234,50 @@ const rows: readonly Row[] = [
 for (const [name, change, expected] of rows)
   test(name, () => assert.equal(brief(decide(change)), expected));
 
+const silent = { journal: before, healthz: "silent" } as const;
+const rival = file('{"auths":{"a.io/team":{"auth":"dTp4"}}}');
+const request = "it died, and only a request starts it again";
+const explained: readonly (readonly [
+  change: FactsChange,
+  detail: string | undefined,
+  again?: Step["again"],
+])[] = [
+  [{ order: { revision: 9, digest: "9's", attempt: 1 } }, "published 7, ordered 9"],
+  [
+    { contents: { ...contents, isOurMode: false } },
+    "published 7, ordered 7, for another delivery mode",
+  ],
+  [{ journal: before, unit: { ...unit, load: "masked" } }, "kubelet.service: masked"],
+  [{ journal: before, unit: starting }, "kubelet.service is activating/start"],
+  [{ journal: before, unit: unanswered }, "connect ECONNREFUSED", "back off"],
+  [silent, "127.0.0.1 and ::1, port 10248"],
+  [{ ...silent, config: { healthzAddress: "10.0.0.1", healthzPort: 1 } }, "10.0.0.1, port 1"],
+  [{ journal: idle, file: fileWith({ absent: true }), unchangedFor: 1999 }, "it is missing"],
+  [{ journal: idle, file: damaged }, "it is not JSON; global-pull-secret/unreadable-…"],
+  [{ journal: { ...before, failed: key } }, "revision 7"],
+  [{ journal: { ...idle, written: ago(1000) } }, "304 s more", 10_000],
+  [{ journal: { ...idle, written: ago(299_999) } }, "6 s more", 5001],
+  [
+    { journal: { ...idle, theirs: rival } },
+    'the kubelet tries entries of other programs first: "a.io/team" before "a.io"',
+  ],
+  [{ journal: idle, file: fileWith(theirs), writeIn: 700 }, undefined, 700],
+  [{ journal: restarting }, "the restart that the order allows", 250],
+  [{ journal: restarting, unit: stopped }, request, 1000],
+  [{ journal: { ...restarting, asked: ago(9900) }, unit: stopped }, request, 100],
+  [{ journal: reviving, unit: crashed }, "systemd starts it", 250],
+  [
+    { journal: restarting, unit: renewed(), healthz: "foreign" },
+    "the new process is alive; another user's process has the healthz port",
+  ],
+];
+test("explains each step with what a user has to know, and looks again in time", () => {
+  for (const [change, detail, again] of explained) {
+    const step = decide(change);
+    assert.deepEqual([step.detail, step.again], [detail, again ?? step.again], brief(step));
+  }
+});
+
 test("H16: begins a change with journal and file together, and names the process to restart", () => {
   const step = decide({ journal: before });
   assert.ok(step.action === "commit" && "bytes" in step.commit.file);
@@ -236,6 +292,13 @@ test("H19: restarts nothing if the kubelet takes the same credentials from the n
   const same = { ...before, content: { ...idle.content, revision: 6, digest: "6's" } };
   const { phase, content } = journalOf(decide({ journal: same }));
   assert.deepEqual([phase, content.revision], ["resting", 7]);
+});
+
+test("waits for the reread of a file that the kubelet ignored because of another program's headers", () => {
+  const auths = '{"team.io":{"auth":"dTp0ZWFt"},"a.io":{"auth":"dTpw"}}';
+  const ignored = file(`{"auths":${auths},"HttpHeaders":{"x":1}}`);
+  const step = decide({ journal: idle, file: fileWith(ignored) });
+  assert.deepEqual([step.action, journalOf(step).written], ["commit", ago(0)]);
 });
 
 for (const journal of [idle, restarting, reviving])

@@ -162,6 +162,11 @@ for (const [name, change, expected] of cells)
 const revivals: typeof cells = [
   ["waits while systemd does not answer", { unit: unanswered }, "wait GPS210"],
   [
+    "does not wait for systemd after a release",
+    { unit: unanswered, journal: { ...reviving, content: noContent }, contents: released },
+    "record GPS254",
+  ],
+  [
     "waits for a starting process, whenever the process before it was started",
     { unit: { ...starting, started: 0 }, healthz: "nobody" },
     "wait GPS213",

@@ -177,9 +177,28 @@ export function facts(change: FactsChange): Facts {
   };
 }
 
+/** How soon the agent looks again, in milliseconds → the codes of its waits. */
+const pauses: readonly (readonly [again: Step["again"], codes: string])[] = [
+  [250, "GPS209 GPS213 GPS215"],
+  [500, "GPS207"],
+  [1000, "GPS202 GPS205 GPS206 GPS208 GPS221 GPS229 GPS230 GPS235 GPS236 GPS259 GPS271 GPS272"],
+  [30_000, "GPS203 GPS204 GPS218 GPS222 GPS261"],
+  ["back off", "GPS211 GPS231 GPS262"],
+];
+/** Waits that need no word in addition to the meaning of their code. */
+const plain = "GPS205 GPS209 GPS215 GPS225";
+
+function checkWait({ code, again, detail }: Step): void {
+  const [pause] = pauses.find(([, codes]) => codes.includes(code)) ?? [again];
+  assert.equal(again, pause, `${code} waits`);
+  assert.ok(again === "back off" || (again > 0 && again <= 10_000) || pause === 30_000, code);
+  assert.equal(detail === undefined, plain.includes(code), `${code} explains: ${detail}`);
+}
+
 /**
  * Decides, and checks what holds for each step: the agent decides the same if it asks the kubelet
- * only when needed, a wait has an end, and a new journal replaces the one that was read.
+ * only when needed, a wait has an end and a reason, a node at rest costs two rounds a minute, and a
+ * new journal replaces the one that was read.
  */
 export function decide(change: FactsChange): Step {
   const all = facts(change);
@@ -187,7 +206,8 @@ export function decide(change: FactsChange): Step {
   const lazy = answer({ ...all, kubelet: undefined });
   assert.ok(step.action !== "ask", "asks for facts that it has");
   if (lazy.action !== "ask") assert.deepEqual(lazy, step, "the requested facts decide differently");
-  if (step.action === "wait") assert.notEqual(step.again, 0, "waits for nothing");
+  if (step.action === "wait") checkWait(step);
+  if (step.action === "nothing") assert.equal(step.again, 30_000);
   if (step.action === "commit" || step.action === "record" || step.action === "restart") {
     const { former } = step.action === "commit" ? step.commit : step;
     const present = all.journal.kind === "journal" ? all.journal.journal : undefined;

@@ -38,13 +38,18 @@ class Place {
   /** The requests since the last round began; `read`: a file was opened. */
   asked: string[] = [];
   healthy = true;
+  /** Whether anybody listens at healthz. */
+  listens = true;
+  /** How many milliseconds ago the node's Lease was renewed. */
+  renewed = Number.POSITIVE_INFINITY;
+  unitName = unit.name;
   isAlone = true;
   /** The API server has sent the Secret. Until then, the agent reads the volume. */
   hasSecret = false;
   /** Why the next container has another kubelet's directory. */
   elsewhere: string | undefined;
   starts = 0;
-  #started = 0;
+  started = 0;
   readonly #effects;
   observer: Observer;
   readonly #observing: () => Observer;
@@ -76,7 +81,7 @@ class Place {
     const acquire = () => Promise.resolve(this.isAlone);
     const healthz = () => this.#healthz();
     const seen = (): Seen => (this.hasSecret ? node.seen() : { ...node.seen(), secret: "unknown" });
-    const leaseRenewed = () => Promise.resolve(undefined);
+    const leaseRenewed = () => Promise.resolve(Date.now() - this.renewed);
     const time = { now: Date.now, clock, bootTime };
     const inputs = { ...this.#effects, ...time, leaseRenewed, healthz, acquire, seen };
     this.#observing = () => new Observer({ ...inputs, elsewhere: this.elsewhere });
@@ -130,13 +135,15 @@ class Place {
 
   #healthz(): Promise<Healthz> {
     this.asked.push("healthz");
+    if (!this.listens) return Promise.resolve("nobody");
     return Promise.resolve(this.healthy ? "answers" : "silent");
   }
 
   #systemd(): Systemd {
     const answer = () => {
       this.asked.push("unit");
-      return { ...unit, invocation: String(this.starts), started: this.#started };
+      const { unitName: name, started } = this;
+      return { ...unit, name, invocation: String(this.starts), started };
     };
     return {
       unit: async () => answer(),
@@ -145,7 +152,7 @@ class Place {
       restart: async (_unit, recorded) => {
         await recorded();
         this.starts += 1;
-        this.#started = bootTime().monotonic + 1;
+        this.started = bootTime().monotonic + 1;
         return { result: "done" };
       },
       disconnect: () => {},
@@ -229,6 +236,26 @@ test("skips healthz if restarts are off, because healthz might be off", { skip }
   assert.equal((await place.rests()).code, "GPS254");
   assert.match(place.node.file ?? "", /a\.io/);
   assert.ok(!place.asked.includes("healthz"));
+});
+
+test("restarts no unit that has more than a kubelet", { skip }, async (t) => {
+  const place = new Place(t);
+  place.unitName = "k3s.service";
+  assert.equal((await place.rests()).code, "GPS254");
+  assert.equal(place.starts, 0);
+});
+
+test("takes a recent Lease of this kubelet for a sign of life", { skip }, async (t) => {
+  const place = new Place(t);
+  place.listens = false;
+  for (const [renewed, started, code] of [
+    [40_000, 0, "GPS221"],
+    [30_000, bootTime().monotonic - 20_000, "GPS221"],
+    [30_000, 0, "GPS226"],
+  ] as const) {
+    Object.assign(place, { renewed, started });
+    assert.equal((await place.observe()).code, code);
+  }
 });
 
 test(

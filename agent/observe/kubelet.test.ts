@@ -3,11 +3,17 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { type AddressInfo, createServer as createNetServer } from "node:net";
 import test from "node:test";
-import { askHealthz } from "./kubelet.ts";
+import { idle, restarting, reviving, unit } from "../facts/facts.fixture.ts";
+import type { Journal } from "../journal/journal.ts";
+import { NoAnswer, NoSystemd, Stopped, SystemdError } from "../systemd/connection.ts";
+import type { Systemd } from "../systemd/systemd.ts";
+import { askHealthz, askUnit } from "./kubelet.ts";
 
 test("asks 127.0.0.1, then ::1, or the given address", async (t) => {
   const statuses = { now: 200 };
-  const server = createServer((_request, response) => response.writeHead(statuses.now).end("ok"));
+  const server = createServer(({ url }, response) =>
+    response.writeHead(url === "/healthz" ? statuses.now : 404).end("ok"),
+  );
   server.listen(0, "::1");
   const opened = await Promise.race([once(server, "listening"), once(server, "error")]);
   if (opened.length > 0) return t.skip("needs IPv6 on the loopback");
@@ -45,3 +51,45 @@ for (const isServed of [true, false])
     const asked = await askHealthz(port, "127.0.0.1", () => isServed);
     assert.equal(asked, isServed ? "silent" : "foreign");
   });
+
+/** Asks a systemd in which only k3s.service is active, or which fails. */
+function askedUnit(flag: string, journal: Journal, failure?: Error, restart?: "Never") {
+  const answer = <T>(value: T) => (failure ? Promise.reject(failure) : Promise.resolve(value));
+  const stateOf = (name: string) => ({
+    name,
+    active: name === "k3s.service" ? "active" : "failed",
+  });
+  const systemd = {
+    unit: (name: string) => answer({ ...unit, name }),
+    states: (names: readonly string[]) => answer(names.map(stateOf)),
+  } as unknown as Systemd;
+  const config = { unit: flag, restart: restart ?? "Always" } as const;
+  return askUnit({ systemd, config }, { kind: "journal", journal });
+}
+
+for (const [what, flag, journal, name] of [
+  ["of the change under way", "flag.service", restarting, "kubelet.service"],
+  ["of the change that goes back", "flag.service", reviving, "kubelet.service"],
+  ["that a flag names", "flag.service", idle, "flag.service"],
+  ["that is active", "auto", idle, "k3s.service"],
+] as const)
+  test(`asks systemd about the unit ${what}`, async () =>
+    assert.deepEqual(await askedUnit(flag, journal), { ...unit, name }));
+
+const error = (name: string) => new SystemdError(`org.freedesktop.DBus.Error.${name}`, "x");
+for (const [what, failure, absent, outdated] of [
+  ["does not answer", new NoAnswer("x"), false, false],
+  ["does not exist", new NoSystemd("x"), true, false],
+  ["is too old", error("UnknownProperty"), false, true],
+  ["refuses", error("AccessDenied"), false, false],
+] as const)
+  test(`reports that systemd ${what}`, async () => {
+    const { message: unknown } = failure;
+    assert.deepEqual(await askedUnit("auto", idle, failure), { unknown, absent, outdated });
+  });
+
+test("asks systemd nothing if no restart is allowed, and reports nothing while the agent is stopped", async () => {
+  const stopped = new Stopped();
+  assert.deepEqual(await askedUnit("auto", idle, stopped, "Never"), { notAsked: true });
+  await assert.rejects(askedUnit("auto", idle, stopped), stopped);
+});

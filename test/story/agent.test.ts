@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { chmodSync, existsSync, lstatSync, readFileSync, writeFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
+import { helpIn } from "#contract/help.ts";
 import { AgentProcess, digestFor, encode, inTime, NodeDirectory } from "../harness/agent/agent.ts";
 import { nodeFlags, withoutCapabilities } from "../harness/agent/deployed.ts";
 import { comesBack, crashes, ScriptedSystemd } from "../harness/agent/scripted-systemd.ts";
@@ -73,6 +74,13 @@ function story(): void {
         systemd.healthy = true;
         await isProved(agent);
         assert.equal(await agent.end("SIGTERM"), 0);
+        await agent.shows("GPS227");
+        for (const line of agent.output.trimEnd().split("\n")) {
+          const { time, node: name, msg, help } = JSON.parse(line);
+          assert.match(time, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+          assert.deepEqual([name, help], ["node1", helpIn(msg)]);
+        }
+        assert.match(agent.output, /"revision":1,"action":"restart",.*"msg":"job done"/);
       });
       assert.deepEqual(read(), fileOf("1"));
       assert.equal(lstatSync(node.config).mode & 0o777, 0o600);

@@ -9,7 +9,7 @@ const plain: Journal = {
   ...idle,
   content: contentWith(7, {
     ...entry("a.io", "p"),
-    raw: '{"username":"robot","password":"s3cret","identitytoken":"t0ken"}',
+    raw: '{"username":"robot","email":"r@a.io","password":"s3c/ret","identitytoken":"t0ken"}',
   }),
 };
 
@@ -24,7 +24,10 @@ const rows: readonly (readonly [
   ["an escaped auth text", String.raw`{"auth":"dTpvbGQ\u003d"`, before, nothing, true],
   ["the password", '{"password":"old"', before, nothing, true],
   ["an identity token", '{"identitytoken":"t0ken', plain, nothing, true],
+  ["an auth text escaped in capitals", String.raw`{"auth":"dTpvbGQ\u003D"`, before, nothing, true],
+  ["a password with an escaped slash", String.raw`{"x":"s3c\/ret`, plain, nothing, true],
   ["only the name of the user", '{"username":"robot"', plain, nothing, false],
+  ["only the mail address", '{"email":"r@a.io"', plain, nothing, false],
   ["another credential", '{"auth":"dTpvdGhlcg=="', before, nothing, false],
   ["a credential that stays", '{"auth":"dTpvbGQ="', before, before, false],
   ["a credential that a rollback would need", '{"auth":"dTpvbGQ="', before, restarting, false],

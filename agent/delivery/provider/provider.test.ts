@@ -25,7 +25,7 @@ import {
   printedAfter,
 } from "#agent/files/needs.fixture.ts";
 
-const { script, config: configFile, answer, bin, configs } = providerFiles;
+const { folder, script, config: configFile, answer, bin, configs } = providerFiles;
 const value = { auth: "dTpw" };
 const read = (root: string) => readInstalled(root, "All", 0);
 
@@ -53,6 +53,7 @@ const spoilt: readonly (readonly [
   [/is not executable/, (root) => chmodSync(join(root, script), 0o600)],
   [/can be written by others/, (root) => chmodSync(join(root, script), 0o722)],
   [/config can be written by others/, (root) => chmodSync(join(root, configs), 0o777)],
+  [/provider can be written by others/, (root) => chmodSync(join(root, folder), 0o777)],
   [/\.json is missing/, (root) => rmSync(join(root, configFile))],
   [/it is not JSON/, (root) => writeFileSync(join(root, configFile), "{")],
   [
@@ -102,6 +103,13 @@ import { readInstalled } from ${thisFile};
 process.stdout.write(String(readInstalled(process.argv[1], "All", 0).unfit));`;
     assert.match(printedAfter(mount, program, tree(t)), new RegExp(`${why}$`));
   });
+
+test("reports that it cannot look for an answer whose folder is a link that leads nowhere here", (t) => {
+  const root = temporary(t);
+  assert.equal(readInstalled(root, undefined, 0).unseen, undefined);
+  symlinkSync("/nowhere/here", join(root, folder));
+  assert.match(readInstalled(root, undefined, 0).unseen ?? "", /provider is not a directory/);
+});
 
 test("does not take an answer for one that other users could read", (t) => {
   const root = tree(t);

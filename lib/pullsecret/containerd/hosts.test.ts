@@ -5,9 +5,20 @@ import { directoriesOf, type Endpoint, endpointsOf, registryOf } from "./endpoin
 import { parted, put } from "./hosts.ts";
 
 const auth = (name: string) => Buffer.from(`u:${name}`).toString("base64");
-const credentials = new Map(
-  ["a.io", "docker.io", "m.io", "b.io:5000"].map((registry) => [registry, auth(registry)]),
-);
+/** Registry → the address at which containerd asks it, and what it adds on the node itself. */
+const addresses: readonly (readonly [registry: string, address: string, fields?: string])[] = [
+  ["b.io:5000", "https://b.io:5000"],
+  ["localhost.io:5000", "https://localhost.io:5000"],
+  ["localhost", "https://localhost", "skip_verify = true\n"],
+  ["localhost:5000", "http://localhost:5000", "skip_verify = true\n"],
+  ["127.0.0.1:443", "https://127.0.0.1:443", "skip_verify = true\n"],
+  ["127.0.0.1:80", "http://127.0.0.1:80"],
+  ["[::1]:5000", "http://[::1]:5000", "skip_verify = true\n"],
+];
+const served = ["a.io", "docker.io", "m.io", ...addresses.map(([registry]) => registry)];
+const credentials = new Map(served.map((registry) => [registry, auth(registry)]));
+const everyField =
+  'ca = "a.crt"\nclient = "c.pem"\nskip_verify = true\noverride_path = true\ndial_timeout = "3s"\n';
 const plain = "# Do not edit lines that end with this mark. # global-pull-secret: 644\n";
 const lineOf = (registry: string, prefix = "header.") =>
   `${prefix}Authorization = "Basic ${auth(registry)}" # global-pull-secret: ${registry}\n`;
@@ -25,6 +36,22 @@ const rows: readonly (readonly [
   result: string | RegExp,
 ])[] = [
   ["an empty file", "a.io", "", tableOf("a.io")],
+  ...addresses.map(
+    ([registry, ...more]) =>
+      [`an empty file of ${registry}`, registry, "", tableOf(registry, ...more)] as const,
+  ),
+  [
+    "a file that names the node itself, which containerd verifies then",
+    "localhost:5000",
+    'server = "http://localhost:5000"\n',
+    `server = "http://localhost:5000"\n${tableOf("localhost:5000", "http://localhost:5000")}`,
+  ],
+  [
+    "a file whose server pulls and pushes, with all its fields, for pulls only",
+    "a.io",
+    `${everyField}capabilities = ["push","pull","resolve"]\n`,
+    `${everyField}capabilities = ["push","pull","resolve"]\n${tableOf("a.io", "https://a.io", everyField)}`,
+  ],
   [
     "an empty file of Docker Hub",
     "docker.io",

@@ -12,6 +12,7 @@ const jwt = (claims: unknown) =>
 
 for (const [what, password, expectedExpiry] of [
   ["a JWT with exp", jwt({ exp: end }), end],
+  ["a JWT with a line break after it", `${jwt({ exp: end })}\n`, end],
   ["a JWT without exp", jwt({ sub: "robot" }), undefined],
   ["a JWT whose exp is not a time", jwt({ exp: "soon" }), undefined],
   ["a token of ECR", json({ payload: "x", type: "DATA_KEY", expiration: end }), end],

@@ -22,7 +22,7 @@ type Sent = {
  */
 function setUp(refuse: (body: Sent) => number = () => 0) {
   const created: Sent[] = [];
-  const clock = { time: 0 };
+  const clock = { time: 0, paused: 0 };
   const [logged, announced, dropped]: [Notice[], Notice[], string[]] = [[], [], []];
   const cluster = {
     async create(path: string, body: Sent) {
@@ -40,7 +40,7 @@ function setUp(refuse: (body: Sent) => number = () => 0) {
       sent: (event) => announced.push(event),
       dropped: (event, why) => dropped.push(`${event.message}: ${why}`),
       now: () => new Date(clock.time),
-      pause: async () => {},
+      pause: async (milliseconds) => void (clock.paused += milliseconds),
     });
   return { cluster, created, clock, logged, announced, dropped, another };
 }
@@ -197,11 +197,12 @@ for (const [refusals, isSent] of [
 ] as const)
   test(`${isSent ? "sends" : "drops"} an Event that a cluster has refused ${refusals} times`, async () => {
     let asked = 0;
-    const { another, created, dropped } = setUp(() => (asked++ < refusals ? 500 : 0));
+    const { another, created, dropped, clock } = setUp(() => (asked++ < refusals ? 500 : 0));
     const { announce, idle } = another();
     announce(notice, secret);
     await idle();
     assert.deepEqual([created.length, dropped.length], isSent ? [1, 0] : [0, 1]);
+    assert.ok(clock.paused > 150_000, "five minutes, times 0.5 to 1.5");
   });
 
 test("keeps the newest hundred Events while they cannot be sent", async () => {

@@ -209,7 +209,8 @@ test("law: writes nothing while the object is as declared, whatever others add t
 
 const live = (more: object = {}): LiveCopy => liveCopy({ ...declared({ a: "MQ==" }), ...more });
 const held = { ...declared({}).metadata, deletionTimestamp: new Date() };
-const many = Object.fromEntries(Array.from({ length: 101 }, (_, at) => [`k${at}`, ""]));
+const keys = (length: number) =>
+  Object.fromEntries(Array.from({ length }, (_, at) => [`k${at}`, ""]));
 const steps: readonly (readonly [
   what: string,
   live: LiveCopy | undefined,
@@ -233,7 +234,8 @@ const steps: readonly (readonly [
   ],
   ["it has another type", live({ type: "kubernetes.io/tls" }), {}, "recreate"],
   ["another client added a key", live({ data: { a: "MQ==", b: "" } }), {}, "update"],
-  ["it has more keys than we can name", live({ data: many }), {}, "recreate"],
+  ["it has as many keys as we can name", live({ data: keys(100) }), {}, "update"],
+  ["it has more keys than we can name", live({ data: keys(101) }), {}, "recreate"],
   ["it has stringData in addition", live({ stringData: { b: "x" } }), {}, "update"],
 ];
 for (const [what, copy, more, step] of steps)
@@ -243,7 +245,8 @@ for (const [what, copy, more, step] of steps)
 
 test("keeps owners and finalizers of others, and removes their content", () => {
   const other = { apiVersion: "v1", kind: "ConfigMap", name: "o", uid: "9" };
-  const metadata = { uid: "u", resourceVersion: "7", ownerReferences: [other], finalizers: ["f"] };
+  const ownerReferences = [{ ...owner, blockOwnerDeletion: false }, other];
+  const metadata = { uid: "u", resourceVersion: "7", ownerReferences, finalizers: ["f"] };
   const copy = live({ metadata, data: { b: "eA==" } });
   const patch = copyPatch(copy, desiredOf(declared({ a: "MQ==" })));
   assert.deepEqual([patch.data, patch.stringData], [{ b: null, a: "MQ==" }, null]);
@@ -269,10 +272,13 @@ for (const [status, isDenied, failure] of [
   [409, false, "conflict"],
   [401, false, "denied"],
   [0, false, "away"],
+  [408, false, "away"],
+  [500, false, "away"],
   [503, false, "away"],
   [429, false, "away"],
   [403, false, "refused"],
   [404, false, "refused"],
+  [400, false, "invalid"],
   [422, true, "refused"],
   [422, false, "invalid"],
   [413, false, "invalid"],

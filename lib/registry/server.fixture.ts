@@ -3,6 +3,11 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
+/** The types of manifests by their specifications: of an image, and of a list of images. */
+const manifests = ["oci.image.manifest.v1", "oci.image.index.v1"].concat(
+  ["manifest.v2", "manifest.list.v2"].map((type) => `docker.distribution.${type}`),
+);
+
 export type ReceivedRequest = Readonly<{
   method: string;
   url: string;
@@ -21,6 +26,9 @@ export async function serve(
     const { method = "", url = "", headers } = request;
     // As firewalls of some registries do.
     if (headers["user-agent"] === undefined) return respond(response, 403);
+    // As registries do for a manifest of a type that the request does not accept.
+    const isAccepted = (type: string) => headers.accept?.includes(`application/vnd.${type}+json`);
+    if (url.includes("/manifests/") && !manifests.every(isAccepted)) return respond(response, 404);
     const received = { method, url, authorization: headers.authorization ?? "" };
     asked.push(received);
     answer(received, response, host);

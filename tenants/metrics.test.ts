@@ -7,7 +7,7 @@ import { until } from "#test/cluster/await.ts";
 import { FakeApi } from "#test/harness/api/api.ts";
 import { directly } from "#test/harness/api/direct.ts";
 import { refuse } from "#test/harness/api/protocol.ts";
-import { createAlarm, createExpiry, createMetrics } from "./metrics.ts";
+import { createAlarm, createExcess, createExpiry, createMetrics } from "./metrics.ts";
 import { serveSide } from "./service.ts";
 import { managementSide } from "./side.ts";
 
@@ -28,6 +28,19 @@ test("L20: counts by namespace the deletions that ended at the deadline, and rep
     reason: "LeftBehind",
     message: "GPS478: left behind [kubectl pull-secret help GPS478]",
   });
+});
+
+test("of what is left out, reports only an object that is too large in an Event on it", async () => {
+  const api = new FakeApi();
+  const report = createExcess(directly(api, "global-pull-secret-sync"), openMeters())("web");
+  await report({ is: "many", count: 9 }, "GPS483: many");
+  await report({ is: "fast" }, "GPS484: fast");
+  assert.deepEqual(api.asked, []);
+  await report({ is: "large", name: "one" }, "GPS482: large");
+  const [event] = api.asked.map(({ body }) => body as CoreV1Event);
+  const involvedObject = { kind: "SyncSecret", name: "one", namespace: "web" };
+  assert.partialDeepStrictEqual(event, { involvedObject, type: "Warning", reason: "LeftOut" });
+  assert.match(event?.message ?? "", /^GPS482: large/);
 });
 
 test("exports a metric with the time at which the tenant's token expires", async () => {
@@ -75,4 +88,9 @@ test("L27: counts each run that fails, by the tenant's namespace", async (t) => 
     assert.ok(!counted.has("success"));
     return counted.has("error");
   });
+  const success = /_last_success_timestamp_seconds\{namespace="tenant-a"\}/;
+  assert.match(await meters.registry.metrics(), success);
+  stop.abort();
+  await ended;
+  assert.doesNotMatch(await meters.registry.metrics(), success);
 });

@@ -18,11 +18,10 @@ import { directly } from "#test/harness/api/direct.ts";
 import { createRenewal } from "./renewal.ts";
 
 const hour = 3_600_000;
+const cluster = { server: "https://m", "certificate-authority-data": authority };
 const kubeconfigWith = (token: string) =>
   JSON.stringify({
-    clusters: [
-      { name: "m", cluster: { server: "https://m", "certificate-authority-data": authority } },
-    ],
+    clusters: [{ name: "m", cluster: { ...cluster, "tls-server-name": "m.internal" } }],
     users: [{ name: "m", user: { token } }],
     contexts: [{ name: "m", context: { cluster: "m", user: "m" } }],
     "current-context": "m",
@@ -103,7 +102,9 @@ async function renewalAt(t: TestContext, hours: number, refuses?: () => object, 
       },
       { manager, force: true },
     );
-  return { asked, reported, kept: storedAccess, again, putBack, now };
+  /** The kubelet updates the file. */
+  const update = () => writeFileSync(file, kubeconfigWith(tokenFrom(now, now + 24 * hour)));
+  return { asked, reported, kept: storedAccess, again, putBack, update, now };
 }
 
 test("renews a token after half of its lifetime, and only once until the kubelet updates the file", async (t) => {
@@ -120,7 +121,8 @@ test("renews a token after half of its lifetime, and only once until the kubelet
     },
   });
   const access = storedAccess();
-  assert.deepEqual([access.server, access.authority], ["https://m", authority]);
+  const { server, serverName } = access;
+  assert.deepEqual([server, serverName, access.authority], ["https://m", "m.internal", authority]);
   assert.equal(timesIn(access.proof.token ?? "").expires, now + 30 * 24 * hour);
   assert.deepEqual(reported, { ends: (now + 12 * hour) / 1000, warning: undefined });
   await again();
@@ -130,7 +132,7 @@ test("renews a token after half of its lifetime, and only once until the kubelet
 test("when another client keeps restoring the old token, renews it once an hour and names the client", async (t) => {
   let milliseconds = 0;
   t.mock.method(performance, "now", () => milliseconds);
-  const { asked, reported, again, putBack } = await renewalAt(t, 12);
+  const { asked, reported, again, putBack, update } = await renewalAt(t, 12);
   for (let time = 0; time < 10; time += 1) {
     await putBack("argocd-controller");
     await again();
@@ -148,6 +150,9 @@ test("when another client keeps restoring the old token, renews it once an hour 
     await again();
     assert.equal(asked.length, renewals, `after ${time} ms`);
   }
+  update();
+  await again();
+  assert.equal(reported.warning, undefined);
 });
 
 const refusal = (status: number, reason: string) => () => {

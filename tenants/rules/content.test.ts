@@ -30,6 +30,7 @@ const keys = (letter: string, count: number) =>
 test("accepts content at its limits: 64 keys in both maps together, 262144 bytes", () => {
   assert.ok(checkedContent({ data: keys("d", 32), stringData: keys("s", 32) }).ok);
   assert.ok(checkedContent({ data: keys("k", 64), stringData: keys("k", 64) }).ok, "the same keys");
+  assert.ok(checkedContent({ stringData: { [`.a-_${"K".repeat(249)}`]: "" } }).ok);
   assert.ok(checkedContent({ stringData: { a: `${"€".repeat(87_381)}p` } }).ok);
 });
 
@@ -40,6 +41,8 @@ const refused: readonly (readonly [
 ])[] = [
   ["a key with a slash", { stringData: { "a/b": "planted" } }, "GPS472"],
   ["a key that would name the parent directory", { stringData: { "..": "planted" } }, "GPS472"],
+  ["a key that would name the directory itself", { stringData: { ".": "planted" } }, "GPS472"],
+  ["a key that begins with two dots", { stringData: { "..a": "planted" } }, "GPS472"],
   ["a key that is too long", { stringData: { ["k".repeat(254)]: "planted" } }, "GPS472"],
   [
     "type tls without the private key",

@@ -85,11 +85,14 @@ test("uses the origin in a copy's annotations only if the name is valid", () => 
       "globalpullsecret.io/origin-namespace": namespace,
     };
     const said = { ...object, metadata: { ...object.metadata, annotations } };
-    return secretOf(said, content).metadata.annotations["globalpullsecret.io/origin-name"];
+    const { annotations: shown, labels } = secretOf(said, content).metadata;
+    return Object.keys(annotations).map((key) => `${shown[key]} ${labels[key]}`);
   };
-  assert.equal(origin("wildcard-tls", "default"), "wildcard-tls");
+  const marks = ["wildcard-tls wildcard-tls", "default default"];
+  assert.deepEqual(origin("wildcard-tls", "default"), marks);
+  const own = ["0e9d 0e9d", "tenant-a tenant-a"];
   for (const odd of ["a b", "A", "", "x".repeat(254), "a\nb"])
-    assert.equal(origin(odd, "default"), "0e9d");
+    assert.deepEqual([origin(odd, "default"), origin("wildcard-tls", odd)], [own, own]);
 });
 
 test("recognises a copy, but not an object with only some of a copy's marks", () => {
@@ -111,6 +114,7 @@ test("L6, L23: names a copy by the UID of the tenant's object, places it in the 
   const copy = copyOf({ ...object, metadata }, content, "tenant-a");
   assert.equal(copy.metadata.name, "77");
   assert.equal(copy.metadata.namespace, "tenant-a");
+  assert.equal(copy.metadata.labels["globalpullsecret.io/origin-namespace"], "default");
   assert.ok(!JSON.stringify(copy).includes("planted"));
   assert.ok(!JSON.stringify(copy).includes("kubernetes.io/service-account"));
 });

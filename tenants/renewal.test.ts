@@ -10,6 +10,7 @@ import { pino } from "pino";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { authority } from "#kube/kubeconfig/kubeconfig.fixture.ts";
+import { systemRoots } from "#kube/kubeconfig/parse.ts";
 import { readKubeconfig } from "#kube/remote.ts";
 import { tokenFrom } from "#kube/token.fixture.ts";
 import { timesIn } from "#kube/token.ts";
@@ -18,10 +19,12 @@ import { directly } from "#test/harness/api/direct.ts";
 import { createRenewal } from "./renewal.ts";
 
 const hour = 3_600_000;
-const cluster = { server: "https://m", "certificate-authority-data": authority };
-const kubeconfigWith = (token: string) =>
+const pinned = { "certificate-authority-data": authority };
+const kubeconfigWith = (token: string, trust: object = pinned) =>
   JSON.stringify({
-    clusters: [{ name: "m", cluster: { ...cluster, "tls-server-name": "m.internal" } }],
+    clusters: [
+      { name: "m", cluster: { server: "https://m", "tls-server-name": "m.internal", ...trust } },
+    ],
     users: [{ name: "m", user: { token } }],
     contexts: [{ name: "m", context: { cluster: "m", user: "m" } }],
     "current-context": "m",
@@ -30,12 +33,18 @@ const kubeconfigWith = (token: string) =>
 const secret = "/api/v1/namespaces/kube-system/secrets/global-pull-secret-sync-management";
 
 /** Starts the renewal with a token that has a lifetime of 24 hours and is `hours` hours old. */
-async function renewalAt(t: TestContext, hours: number, refuses?: () => object, stored?: object) {
+async function renewalAt(
+  t: TestContext,
+  hours: number,
+  refuses?: () => object,
+  stored?: object,
+  trust?: object,
+) {
   const now = Date.parse("2026-11-27T00:00:00Z");
   t.mock.timers.enable({ apis: ["Date"], now });
   const folder = temporary(t);
   const file = join(folder, "kubeconfig");
-  const config = kubeconfigWith(tokenFrom(now - hours * hour, now + (24 - hours) * hour));
+  const config = kubeconfigWith(tokenFrom(now - hours * hour, now + (24 - hours) * hour), trust);
   writeFileSync(file, config);
   const api = new FakeApi();
   const home = directly(api, "global-pull-secret-sync");
@@ -127,6 +136,14 @@ test("renews a token after half of its lifetime, and only once until the kubelet
   assert.deepEqual(reported, { ends: (now + 12 * hour) / 1000, warning: undefined });
   await again();
   assert.equal(asked.length, 1);
+});
+
+test("keeps the request for the system's roots when it renews a token", async (t) => {
+  const trust = { extensions: [systemRoots] };
+  const { kept: storedAccess, now } = await renewalAt(t, 12, undefined, undefined, trust);
+  const { authority: renewedAuthority, proof } = storedAccess();
+  assert.equal(renewedAuthority, undefined);
+  assert.equal(timesIn(proof.token ?? "").expires, now + 30 * 24 * hour);
 });
 
 test("when another client keeps restoring the old token, renews it once an hour and names the client", async (t) => {

@@ -13,6 +13,7 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { collections } from "#kube/client/paths.ts";
 import { otherManager } from "#kube/client/ownership.ts";
 import type { Access } from "#kube/kubeconfig/access.ts";
+import { systemRoots } from "#kube/kubeconfig/parse.ts";
 import { Contest } from "#kube/contested-client.ts";
 import { createLoop, logFailures, type Again } from "#runtime/loop.ts";
 import { readKubeconfig } from "#kube/remote.ts";
@@ -116,7 +117,9 @@ function kubeconfigOf({ server, authority, serverName }: Access, token: string):
   const name = "management";
   const cluster = {
     server,
-    ...(authority === undefined ? {} : { "certificate-authority-data": authority }),
+    ...(authority === undefined
+      ? { extensions: [systemRoots] }
+      : { "certificate-authority-data": authority }),
     ...(serverName === undefined ? {} : { "tls-server-name": serverName }),
   };
   return JSON.stringify({

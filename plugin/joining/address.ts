@@ -2,8 +2,7 @@
  * Chooses the address to which the host's controller will connect, and checks it by the
  * controller's rules. Pure.
  */
-import { authorityExtension } from "#contract/names.ts";
-import { parseKubeconfig } from "#kube/kubeconfig/parse.ts";
+import { parseKubeconfig, systemRoots } from "#kube/kubeconfig/parse.ts";
 import { problemAt } from "#kube/kubeconfig/problems.ts";
 import { codedLine } from "../document/verdict.ts";
 import { Misuse, type ServerAddress } from "../terminal/io.ts";
@@ -49,8 +48,6 @@ export function addressFor(
     );
   return address;
 }
-
-const systemRoots = { name: authorityExtension, extension: { roots: "system" } };
 
 const configOf = (cluster: ServerAddress) => ({
   clusters: [{ name: "joined", cluster }],

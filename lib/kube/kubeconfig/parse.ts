@@ -150,6 +150,9 @@ function placeOf({ fields, path }: NamedEntry, refuse: Refuse) {
   return { server, authority, serverName: name };
 }
 
+/** The extension of a cluster whose certificate a public authority has signed. */
+export const systemRoots = { name: authorityExtension, extension: { roots: "system" } };
+
 /**
  * Whether the author requests the roots that this machine trusts. client-go uses them by default.
  * We do not, because a forgotten field must not make us trust a hundred public authorities.

@@ -1,7 +1,6 @@
 /** A cluster whose kubeconfig other people wrote. */
 import { isUtf8 } from "node:buffer";
 import { KubeConfig, loadYaml } from "@kubernetes/client-node";
-import { isFields } from "#contract/fields.ts";
 import type { Access } from "./kubeconfig/access.ts";
 import { parseKubeconfig, type KubeconfigRead } from "./kubeconfig/parse.ts";
 import { problemAt } from "./kubeconfig/problems.ts";
@@ -13,14 +12,10 @@ import { problemAt } from "./kubeconfig/problems.ts";
 const longest = 256 * 1024;
 
 /**
- * Reads a kubeconfig as data, in YAML or JSON; uses `context` if given, otherwise the kubeconfig's
- * current context. Never throws, and no problem quotes a value.
+ * Reads a kubeconfig as data, in YAML or JSON; uses its current context. Never throws, and no
+ * problem quotes a value.
  */
-export function readKubeconfig(
-  bytes: Uint8Array,
-  source: string,
-  context?: string,
-): KubeconfigRead {
+export function readKubeconfig(bytes: Uint8Array, source: string): KubeconfigRead {
   const refused = (kind: "tooBig" | "notYaml") => ({
     ok: false as const,
     problems: [problemAt(kind, source, [])],
@@ -33,7 +28,6 @@ export function readKubeconfig(
   } catch {
     return refused("notYaml"); // the reader's message quotes the text
   }
-  if (context !== undefined && isFields(value)) value = { ...value, "current-context": context };
   return parseKubeconfig(value, source);
 }
 

@@ -129,6 +129,23 @@ test("empties the answer", async (t) => {
   assert.deepEqual(readFileSync(path), emptyAnswer);
 });
 
+test("writes hosts.toml, and delays the next write unless a credential left", async (t) => {
+  for (const isRemoval of [false, true]) {
+    const { effects, history } = place(t);
+    mkdirSync(effects.config.hostsDirectory);
+    const file = { bytes: Buffer.from("# ours"), mode: 0o600 };
+    const change = {
+      directory: "a.io",
+      file,
+      expected: "absent",
+      isRemoval,
+      isOurDirectory: false,
+    };
+    await act({ action: "hosts", code: "GPS226", again: 0, hosts: [change] }, effects);
+    assert.equal(history.writeIn() > 0, !isRemoval);
+  }
+});
+
 test("records the journal before a restart", async (t) => {
   const { effects, asked, folder } = place(t);
   await saveJournal(folder, restarting, undefined);

@@ -125,6 +125,13 @@ test("withdraws hosts.toml in every mode, also without a journal", () => {
   }
 });
 
+test("names the entries that stay in config.json", () => {
+  const refused = { kind: "refused", why: "it has 2 hard links", hasOurs: false } as const;
+  const stuck = { path, directories: new Map([["a.io", refused]]) };
+  const { detail } = decide({ ...mode, journal: idle, runtime: stuck });
+  assert.equal(detail, 'stay in config.json: "a.io" (it has 2 hard links)');
+});
+
 test("recognises its lines without a journal", () => {
   const step = decide({ ...mode, runtime: full, file: fileWith(none), order: "none" });
   assert.equal(brief(step), "record GPS270");

@@ -1,6 +1,6 @@
 /** The order in which a commit syncs and renames, which the promises after a power failure need. */
 import assert from "node:assert/strict";
-import { promises } from "node:fs";
+import { promises, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { watching } from "#test/agent/effects.ts";
@@ -9,7 +9,7 @@ import { overlay } from "../delivery/config-json/overlay.ts";
 import { before, restarting } from "../facts/facts.fixture.ts";
 import { identify } from "../files/atomic-write.ts";
 import { removeFolder } from "./folder.ts";
-import { firstJournal, type Journal } from "./journal.ts";
+import { firstJournal, type Journal, unreadablePrefix } from "./journal.ts";
 import { commit, saveJournal } from "./store.ts";
 
 function place(t: TestContext) {
@@ -54,6 +54,21 @@ test("syncs what a commit stages before its renames, and each rename before the 
     "rename commit.staged to journal.json",
     "sync own",
   ]);
+});
+
+test("syncs the name of our new folder before anything in it", async (t) => {
+  const { put, callsOf } = place(t);
+  const [first] = await callsOf(() => put(before, undefined));
+  assert.equal(first, "sync the directory");
+});
+
+test("syncs the removal of a copy before a journal without its credential", async (t) => {
+  const { folder, callsOf } = place(t);
+  await saveJournal(folder, before, undefined);
+  const copy = `${unreadablePrefix}1`;
+  writeFileSync(join(folder, copy), '{"auth":"dTpvbGQ=",');
+  const calls = await callsOf(() => saveJournal(folder, firstJournal(before.theirs), before));
+  assert.deepEqual(calls.slice(0, 2), [`remove ${copy}`, "sync own"]);
 });
 
 test("syncs the removal of a file before the journal describes it", async (t) => {

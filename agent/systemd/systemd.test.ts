@@ -5,7 +5,7 @@ import test from "node:test";
 import { setImmediate as soon } from "node:timers/promises";
 import { NodeDirectory } from "#test/harness/agent/node-directory.ts";
 import { comesBack, questioned, ScriptedSystemd } from "#test/harness/agent/scripted-systemd.ts";
-import { connectTo, SystemdError, isDefinite, NoSystemd, Silence } from "./connection.ts";
+import { connectTo, SystemdError, isDefinite, NoSystemd, Silence, Stopped } from "./connection.ts";
 import { type Systemd, systemdOver } from "./systemd.ts";
 import { readStates, readUnit, type Unit } from "./unit.ts";
 
@@ -155,6 +155,17 @@ for (const [what, milliseconds, silent, ask, outcome] of waits)
     t.mock.timers.tick(1);
     await asked;
     assert.deepEqual(outcomes, [outcome]);
+  });
+
+for (const [what, , silent, ask, outcome] of waits)
+  test(`stops waiting ${what} when the agent is being stopped`, async () => {
+    using node = new NodeDirectory();
+    await using fake = await ScriptedSystemd.start(node.systemd);
+    fake.silent.add(silent);
+    const stop = new AbortController();
+    fake.onCall = () => stop.abort();
+    const systemd = systemdOver(node.systemd, stop.signal, { question: 5000, job: 5000 });
+    assert.deepEqual(await ask(systemd, fake.unit), outcome === Silence ? Stopped : outcome);
   });
 
 test("notices that systemd closed an idle connection", { timeout: 10_000 }, async () => {

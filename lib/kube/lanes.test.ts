@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import fc from "fast-check";
-import { inLanes } from "./lanes.ts";
+import { Gate, inLanes } from "./lanes.ts";
 
 test("law: works on each item once, in order, and never on more than the limit at a time", async () => {
   const sizes = fc.record({ count: fc.nat(60), lanes: fc.integer({ min: 1, max: 20 }) });
@@ -42,4 +42,25 @@ test("rejects with the first error, and starts nothing after it", async () => {
 
 test("begins no job without items", async () => {
   await inLanes([], 3, () => assert.fail());
+});
+
+test("law: a gate lets each job through once, in order, and never more than the limit, even if jobs fail", async () => {
+  const jobs = fc.array(fc.boolean(), { maxLength: 30 });
+  await fc.assert(
+    fc.asyncProperty(jobs, fc.integer({ min: 1, max: 5 }), async (failing, limit) => {
+      const gate = new Gate(limit);
+      const begun: number[] = [];
+      let [now, most] = [0, 0];
+      const work = (fails: boolean, job: number) => async () => {
+        begun.push(job);
+        now += 1;
+        most = Math.max(most, now);
+        await setImmediate();
+        now -= 1;
+        assert.ok(!fails);
+      };
+      await Promise.allSettled(failing.map((fails, job) => gate.run(work(fails, job))));
+      assert.deepEqual([begun, most], [[...failing.keys()], Math.min(limit, failing.length)]);
+    }),
+  );
 });

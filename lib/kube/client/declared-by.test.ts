@@ -51,6 +51,11 @@ const cases: readonly (readonly [what: string, metadata: V1ObjectMeta, who: stri
       "kubectl-client-side-apply",
     ],
     [
+      "the last-applied annotation, with the field of an owner that is not known",
+      { annotations: lastApplied({ managementState: "Paused" }) },
+      "kubectl apply",
+    ],
+    [
       "a last-applied annotation without the field, which has its default value",
       {
         annotations: lastApplied({}),

@@ -21,6 +21,13 @@ const codes = (value: unknown): readonly string[] => {
 const certified = { "client-certificate-data": certificate, "client-key-data": key };
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 
+const noCertificate = base64("-----BEGIN CERTIFICATE-----\naGFsbG8=\n-----END CERTIFICATE-----\n");
+/** One file with both certificates, in this order. */
+const chain = (first: string, second: string) =>
+  base64([first, second].map((part) => Buffer.from(part, "base64")).join(""));
+const chained = (...parts: Parameters<typeof chain>) =>
+  kubeconfig({}, { ...certified, "client-certificate-data": chain(...parts) });
+
 const publicly = (extension: unknown, authorityData?: string) =>
   kubeconfig({
     "certificate-authority-data": authorityData,
@@ -33,6 +40,8 @@ const publicly = (extension: unknown, authorityData?: string) =>
 const accepted: readonly (readonly [what: string, value: Fields])[] = [
   ["a token", kubeconfig()],
   ["a certificate and its key", kubeconfig({}, certified)],
+  ["a certificate before that of its authority", chained(certificate, authority)],
+  ["a token of 16 KiB", kubeconfig({}, { token: "a".repeat(16 * 1024) })],
   ["a certificate, its key and a token", kubeconfig({}, { ...certified, token })],
   ["a server name", kubeconfig({ "tls-server-name": "guest.internal" })],
   ["a server below a path", kubeconfig({ server: "https://rancher.example/k8s/clusters/c-1/" })],
@@ -96,12 +105,14 @@ const refused: readonly (readonly [code: string, what: string, value: unknown])[
   [
     "GPS406",
     "an authority in PEM that is not a certificate",
-    kubeconfig({
-      "certificate-authority-data": base64(
-        "-----BEGIN CERTIFICATE-----\naGFsbG8=\n-----END CERTIFICATE-----",
-      ),
-    }),
+    kubeconfig({ "certificate-authority-data": noCertificate }),
   ],
+  [
+    "GPS406",
+    "an authority of which one certificate is not valid",
+    kubeconfig({ "certificate-authority-data": chain(authority, noCertificate) }),
+  ],
+  ["GPS417", "a certificate after that of its authority", chained(authority, certificate)],
   ["GPS407", "a server name with a line break", kubeconfig({ "tls-server-name": "a\r\nb" })],
   ["GPS408", "exec", user({ exec: { command: "/bin/sh", args: ["-c", "id"] } })],
   ["GPS409", "auth-provider", user({ "auth-provider": { name: "gcp" } })],

@@ -31,6 +31,7 @@ function setUp({ live, refuses }: { live: object | undefined; refuses?: Error })
   const server = {
     get: answer("GET", live),
     apply: answer("PATCH", live),
+    patch: answer("PATCH", live),
     remove: answer("DELETE", undefined),
   } as unknown as Cluster;
   const informer = new Informer();
@@ -53,6 +54,9 @@ test("reads back our own write at once and without a request", async () => {
   await cluster.apply(path, {}, { manager: "us", force: true });
   assert.deepEqual(await cluster.get(path), at("2"));
   assert.deepEqual(asked, ["PATCH"]);
+  const patched = setUp({ live: at("2") });
+  await patched.cluster.patch(path, at("1"));
+  assert.deepEqual(await patched.cluster.get(path), at("2"));
 });
 
 test("never shows the result of a dry run", async () => {

@@ -1,12 +1,14 @@
 /** Checks which objects each side makes from a SyncSecret, and where. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { syncReasons, syncStalledReasons, type SyncReason } from "#api/sync-reasons.ts";
 import type { SyncSecret } from "#api/sync-secret.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { Elsewhere, elsewhere, managementSide, tenantSide } from "./side.ts";
 import { allSyncSecrets } from "#kube/client/paths.ts";
 import { syncSecretsIn } from "./objects.ts";
+import { statusOf as writtenStatus } from "./rules/status.ts";
 import type { LiveCopy } from "#kube/apply/copy.ts";
 
 const cluster = {} as unknown as Cluster;
@@ -124,4 +126,17 @@ for (const [status, reason, reported] of failures)
     assert.match(String(thrown), /PATCH \/p/);
     if (thrown instanceof Elsewhere) assert.doesNotMatch(thrown.outcome.message, /PATCH|\/p/);
     assert.equal(thrown === error, reported === undefined);
+  });
+
+for (const reason of Object.keys({ ...syncReasons, ...syncStalledReasons }) as SyncReason[])
+  test(`reports ${reason} in both conditions, as the API describes it`, () => {
+    const { conditions = [] } = writtenStatus({ reason, message: "m" }, 3, new Date(0));
+    const isUnknown = ["Unreachable", "Denied"].includes(reason);
+    assert.deepEqual(
+      conditions.map((condition) => `${condition.type} ${condition.status} ${condition.reason}`),
+      [
+        `Ready ${isUnknown ? "Unknown" : reason === "Synced" ? "True" : "False"} ${reason}`,
+        `Stalled ${reason in syncStalledReasons ? "True" : "False"} ${reason}`,
+      ],
+    );
   });

@@ -142,3 +142,19 @@ test("L1: shares no Secret that no Role allows to read, and reports this", async
   assert.match(ready?.message ?? "", /^GPS485: .*no Role allows to read tls/);
   assert.equal(secret(), undefined);
 });
+
+for (const [why, type] of [
+  ["does not exist", undefined],
+  ["has type example.com/t", "example.com/t"],
+] as const)
+  test(`shares no Secret that ${why}, and reports this`, async (t) => {
+    const { here, create, object, secret, settle } = pairOf(t);
+    const metadata = { name: "tls", namespace: "default" };
+    const body = { apiVersion: "v1", kind: "Secret", metadata, type, data: { a: "MQ==" } };
+    if (type !== undefined) await here.create(secretsIn("default"), body);
+    await create({ secretRef: { name: "tls" } });
+    await settle();
+    const { reason, message = "" } = conditionOf(object()?.status, "Ready") ?? {};
+    assert.deepEqual([reason, secret()], ["Invalid", undefined]);
+    assert.match(message, new RegExp(`^GPS485: .*tls ${why}`));
+  });

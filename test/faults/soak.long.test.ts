@@ -8,10 +8,11 @@
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { copyFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { growth, type Held, heldBy, type Sample, warmUp } from "../growth.ts";
 import { Random } from "../random.ts";
 import { AgentProcess, encode, inTime } from "../harness/agent/agent.ts";
 import { agentBundle } from "../harness/agent/deployed.ts";
@@ -174,13 +175,7 @@ const staying: Readonly<Record<string, Fault>> = {
 let restarts = 0;
 let rounds = 0;
 
-/**
- * The resources of the agent that stays: the minutes since it was first Ready, its own memory in
- * KiB, and its number of open descriptors. The memory includes swapped pages, but not the pages of
- * the program file, which the kernel drops and reads again at any time.
- */
-type Held = Sample & Readonly<{ descriptors: number }>;
-type Sample = Readonly<{ minutes: number; kib: number }>;
+/** What the agent that stays holds. */
 const held: Held[] = [];
 
 async function injectFaults(
@@ -208,8 +203,6 @@ async function injectFaults(
   }
 }
 
-/** Minutes until every code path has been run and compiled, and the heap has reached its size. */
-const warmUp = 2;
 /**
  * The test judges the growth only if it has samples of at least this many minutes after the
  * warm-up. V8 collects its whole heap about every 90 seconds here.
@@ -237,20 +230,6 @@ function liveHeap(output: string): Sample[] {
 }
 
 /**
- * By how many KiB the least size of the later half exceeds the least size of the earlier half.
- * Undefined if a half has no sample.
- */
-function growth(samples: readonly Sample[]): number | undefined {
-  const middle = (warmUp + (held.at(-1)?.minutes ?? 0)) / 2;
-  const warm = samples.filter(({ minutes }) => minutes >= warmUp);
-  const [later, earlier] = [true, false].map((isLater) =>
-    warm.filter(({ minutes }) => minutes > middle === isLater).map(({ kib }) => kib),
-  );
-  if (!later?.length || !earlier?.length) return undefined;
-  return Math.min(...later) - Math.min(...earlier);
-}
-
-/**
  * Prints the resources of the agent that stayed. Fails if its memory or its number of descriptors
  * clearly grew.
  */
@@ -269,7 +248,7 @@ function assertNoGrowth(output: string): void {
     return console.log("too short to judge the growth of its memory");
   const collections = liveHeap(output);
   assert.ok(collections.length > 0, "--trace-gc printed no collection");
-  const [heap, memory] = [growth(collections), growth(held)];
+  const [heap, memory] = [growth(collections, last.minutes), growth(held, last.minutes)];
   if (heap === undefined || memory === undefined)
     return console.log("too few samples to judge the growth of its memory");
   console.log(`its live heap grew by ${heap.toFixed(0)} KiB, its memory by ${memory} KiB`);
@@ -286,15 +265,8 @@ test("restores a correct state after each random fault, and leaks no memory and 
     await settled();
     const began = performance.now();
     await injectFaults(staying, () => {
-      const process = `/proc/${agent?.child.pid}`;
-      const status = readFileSync(`${process}/status`, "utf8");
-      const sizes = Array.from(status.matchAll(/^(?:RssAnon|VmSwap):\s+(\d+) kB$/gm), ([, kib]) =>
-        Number(kib),
-      );
-      assert.equal(sizes.length, 2, status);
-      const kib = sizes.reduce((sum, size) => sum + size);
       const minutes = (performance.now() - began) / 60_000;
-      held.push({ minutes, kib, descriptors: readdirSync(`${process}/fd`).length });
+      held.push(heldBy(agent?.child.pid ?? 0, minutes));
     });
     assert.deepEqual(
       [node.kept[0], node.kept.length],

@@ -58,7 +58,7 @@ export const sampledFiles: readonly string[] = [
  * of them gets the file.
  */
 const shardPaths: Readonly<Record<string, readonly string[]>> = {
-  soak: ["test/faults/soak"],
+  soak: ["test/faults/soak", "test/controller/soak"],
   faults: ["test/faults/"],
   nodes: ["test/e2e/"],
   versions: ["test/versions/"],

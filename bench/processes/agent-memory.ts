@@ -20,11 +20,16 @@ export const agentMemory: Measurement = {
     const testbed = await bench.real(1);
     const idle: Memory[] = [];
     const work: Memory[] = [];
-    for (let round = 0; round < (bench.quick ? 1 : 3); round++) {
+    const rounds = bench.quick ? 1 : 3;
+    // V8 keeps the memory that the largest Secret has needed, so the idle agent comes first.
+    for (let round = 0; round < rounds; round++) {
       await calm();
       await change(testbed);
       await sleep(10_000);
       idle.push(present(testbed));
+    }
+    for (let round = 0; round < rounds; round++) {
+      await calm();
       const life = await sampled(testbed, () =>
         change(testbed, largeDocument(1000, largest, testbed.nextRevision())),
       );

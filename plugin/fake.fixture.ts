@@ -14,6 +14,7 @@ import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { authority } from "#kube/kubeconfig/kubeconfig.fixture.ts";
 import { collections, globalPullSecretPath } from "#kube/client/paths.ts";
+import { picksOf, type Stored } from "#test/harness/api/protocol.ts";
 import { runCommandLine } from "./command-line.ts";
 import { Misuse, type Io, errTo } from "./terminal/io.ts";
 
@@ -52,12 +53,15 @@ export class FakeCluster implements Cluster {
 
   pages<T>(
     path: string,
-    _: unknown,
+    query: Readonly<Record<string, string>>,
     each: (items: readonly T[], version: string) => void,
   ): Promise<void> {
     const status = this.refusals.get(path);
     if (status !== undefined) return Promise.reject(refusal(status, "GET", path));
-    const all = [...this.objects].filter(([key]) => key.startsWith(`${path}/`));
+    const picks = picksOf(new URLSearchParams(query));
+    const all = [...this.objects].filter(
+      ([key, object]) => key.startsWith(`${path}/`) && picks(object as Stored),
+    );
     each(
       all.map(([, item]) => item as T),
       String(this.#version),

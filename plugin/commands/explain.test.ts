@@ -191,7 +191,10 @@ test("explains the failing pod of a workload, and the images of its containers a
     /^deployment\/web in shop \(pod\/web-0, node n7, /,
   );
   const status = { initContainerStatuses: [{ name: "init", state: { waiting: refusedPull } }] };
-  const metadata = { name: "web-1", uid: "u2" };
+  const metadata = { name: "web-1", uid: "u2", labels: { app: "web" } };
+  // The failing pod of another workload.
+  const other = { name: "api-0", uid: "u3", labels: { app: "api" } };
+  fake.objects.set(`${shop}/pods/api-0`, { metadata: other, spec: template, status });
   fake.objects.set(`${shop}/pods/web-1`, { metadata, spec: template, status });
   const tries = [{ from: "node", registry: "quay.io", supplier: "of original", order: 1 }];
   assert.deepEqual(JSON.parse(await printed(fake, ["deploy/web", "-o", "json"])), {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { GlobalPullSecretStatus } from "#api/global-pull-secret.ts";
 import type { NodePullSecretStatus } from "#api/node-pull-secret.ts";
+import { agentLabels } from "#contract/names.ts";
 import { collections, globalPullSecretPath } from "#kube/client/paths.ts";
 import { pageOf } from "#test/page.ts";
 import { call, FakeCluster } from "../fake.fixture.ts";
@@ -21,7 +22,7 @@ function pod(cluster: FakeCluster, node: string, agent: Agent = {}): void {
   const { ready = true, state = { running: {} }, metadata = {} } = agent;
   const truth = (is: boolean) => (is ? "True" : "False");
   cluster.objects.set(`${collections.pods}/${node}`, {
-    metadata: { name: node, uid: node, ...metadata },
+    metadata: { name: node, uid: node, labels: agentLabels, ...metadata },
     spec: { nodeName: node },
     status: {
       conditions: [
@@ -85,7 +86,10 @@ test("`nodes` prints each node's report and why it waits, as operate.md shows it
   assert.equal(out, shown?.printed);
   const absent = cluster({ nodes: { ...nodes, desired: 5 } });
   // The controller has not bound this agent's pod to a node yet.
-  absent.objects.set(`${collections.pods}/pending`, { metadata: {}, spec: {} });
+  absent.objects.set(`${collections.pods}/pending`, {
+    metadata: { labels: agentLabels },
+    spec: {},
+  });
   const { out: more } = await call(["nodes"], { cluster: absent });
   const why = "kubectl describe daemonset global-pull-secret-syncer -n kube-system shows why";
   assert.equal(more, `${out.replace("1 of 4", "1 of 5")}1 more node has no agent pod; ${why}\n`);
@@ -127,6 +131,7 @@ const reasons: readonly (readonly [
     stored?: Stored | "none";
     agent?: Agent | "none";
     status?: GlobalPullSecretStatus;
+    probation?: string;
     controlPlane?: boolean;
     refused?: string;
   }>,
@@ -148,6 +153,11 @@ const reasons: readonly (readonly [
     "it did not answer in time",
     { stored: { asked: [8, late] } },
     /- +- +GPS335 +Silent +the node was asked and did not answer in time; .* \(50m ago\)$/,
+  ],
+  [
+    "it has longer to answer, because its probation is longer",
+    { stored: { asked: [8, late] }, probation: "50m" },
+    /- +- +AtWork$/,
   ],
   [
     "it cannot take the revision",
@@ -249,17 +259,18 @@ const reasons: readonly (readonly [
 ];
 for (const [when, facts, line] of reasons)
   test(`\`nodes\` shows the first reason when ${when}`, async () => {
-    const { stored = {}, agent = {}, status = {}, controlPlane, refused } = facts;
+    const { stored = {}, agent = {}, status = {}, controlPlane, refused, probation } = facts;
     const fake = new FakeCluster();
     if (agent !== "none") pod(fake, "n1", agent);
     if (stored !== "none") node(fake, "n1", stored);
-    if (controlPlane === true) {
-      const labels = { "node-role.kubernetes.io/control-plane": "" };
-      fake.objects.set(`${collections.nodes}/n1`, { metadata: { name: "n1", labels } });
-    }
+    const role = controlPlane === true && { "node-role.kubernetes.io/control-plane": "" };
+    fake.objects.set(`${collections.nodes}/n1`, { metadata: { name: "n1", labels: { ...role } } });
+    // A pod of another program, on a node without an agent.
+    fake.objects.set(`${collections.pods}/dns`, { metadata: {}, spec: { nodeName: "n0" } });
     if (refused !== undefined) fake.refusals.set(refused, 403);
     const revision = { pending: 8 };
-    const whole = object({ status: { revision, conditions: rolling, ...status } });
+    const spec = probation === undefined ? {} : { rollout: { probation } };
+    const whole = object({ spec, status: { revision, conditions: rolling, ...status } });
     fake.objects.set(globalPullSecretPath, whole);
     const { code, out } = await call(["nodes"], { cluster: fake });
     assert.equal(code, 0);

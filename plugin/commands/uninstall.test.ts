@@ -22,6 +22,10 @@ function installed(first: GlobalPullSecret): FakeCluster {
   return fake;
 }
 
+/** The path of a pod, and the pod, which runs with this account. */
+const podOf = (serviceAccountName: string) =>
+  ["/api/v1/namespaces/kube-system/pods/one", { spec: { serviceAccountName } }] as const;
+
 const deletions = ({ writes }: FakeCluster) =>
   writes.filter(({ verb }) => verb === "remove").map(({ path }) => path);
 
@@ -158,7 +162,7 @@ test("keeps the CRD if the controller's pods still exist after --timeout, whatev
   let hours = 0;
   t.mock.method(Date, "now", () => (hours += 1) * 3_600_000);
   const fake = installed(withdrawn);
-  fake.objects.set("/api/v1/namespaces/kube-system/pods/controller-1", {});
+  fake.objects.set(...podOf("global-pull-secret-controller"));
   const { code, err } = await call(["uninstall", "--yes", "--timeout", "60s"], { cluster: fake });
   assert.equal(Math.floor(pauses.passed / 1000), 60);
   assert.deepEqual(
@@ -166,6 +170,9 @@ test("keeps the CRD if the controller's pods still exist after --timeout, whatev
     [3, "the controller's pods have not ended yet; run uninstall again later\n"],
   );
   assert.equal(deletions(fake).at(-1), deployment.path);
+  fake.objects.set(...podOf("coredns"));
+  const without = await call(["uninstall", "--yes", "--timeout", "60s"], { cluster: fake });
+  assert.equal(without.code, 0, "it waits for a pod of another program");
 });
 
 const leftAt =
@@ -173,7 +180,7 @@ const leftAt =
 
 test("when interrupted while it waits for pods to end, stops at once and lists the deleted objects", async () => {
   const fake = installed(withdrawn);
-  fake.objects.set("/api/v1/namespaces/kube-system/pods/controller-1", {});
+  fake.objects.set(...podOf("global-pull-secret-controller"));
   const enough = new AbortController();
   const pages = fake.pages.bind(fake);
   fake.pages = async (...asked) => {

@@ -23,7 +23,7 @@ type Pod = Readonly<{
 export function podOf({ secrets = [], waiting, ...more }: Pod = {}) {
   return {
     kind: "Pod",
-    metadata: { name: "web-0", namespace: "shop", uid: "u1" },
+    metadata: { name: "web-0", namespace: "shop", uid: "u1", labels: { app: "web" } },
     spec: {
       nodeName: "n7",
       containers: [{ name: "app", image: "quay.io/team/app:1" }],

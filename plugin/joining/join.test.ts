@@ -167,8 +167,27 @@ test("keeps all rights if a repeated join names no Secret", async () => {
   assert.deepEqual(granted(), ["kube-system/regcred", "web/regcred"]);
   const deleted = await leave(east.cluster, "host/east");
   assert.ok(deleted.includes("secret/regcred"));
+  assert.equal(deleted[0], "serviceaccount/global-pull-secret-joined");
   assert.deepEqual([...east.objects.keys()], [own]);
 });
+
+for (const [owner, isDeleted] of [
+  ["host/kube-system/pull-secret", true],
+  ["host2/kube-system/pull-secret", false],
+  [undefined, false],
+] as const)
+  test(`when the cluster leaves, ${isDeleted ? "deletes" : "keeps"} a Secret of the owner ${owner}, at the latest in a second try`, async () => {
+    const { there: east, joinWith } = clusters();
+    await joinWith("web/regcred");
+    const annotations = owner === undefined ? {} : { "globalpullsecret.io/fleet-owner": owner };
+    east.objects.set(`${secrets}/regcred`, { metadata: { uid: "u", annotations } });
+    east.forbids = (path) => path === `${secrets}/regcred`;
+    if (isDeleted)
+      await assert.rejects(leave(east.cluster, "host/east"), { message: /403 Refused/ });
+    east.forbids = () => false;
+    await leave(east.cluster, "host/east");
+    assert.deepEqual([...east.objects.keys()], [own, ...(isDeleted ? [] : [`${secrets}/regcred`])]);
+  });
 
 test("a repeated join removes fields that others added to a policy or its binding", async () => {
   const { there: east, joinWith } = clusters();

@@ -14,16 +14,17 @@ test("refuses an empty --context before any request", async () => {
 });
 
 test("joins a cluster, records the flags, and prints when the token ends", async () => {
-  const cluster = new FakeCluster();
-  cluster.objects.set("/api/v1/namespaces/kube-system", { metadata: { uid: "id" } });
-  cluster.objects.set("/api/v1/namespaces/global-pull-secret-clusters", {});
+  const [host, cluster] = [new FakeCluster(), new FakeCluster()];
+  for (const each of [host, cluster])
+    each.objects.set("/api/v1/namespaces/kube-system", { metadata: { uid: "id" } });
+  host.objects.set("/api/v1/namespaces/global-pull-secret-clusters", {});
   const issued = tokenFrom(Date.parse("2026-12-02"), Date.parse("2027-01-01"));
   cluster.create = async <T>() => ({ status: { token: issued } }) as T;
   const refuses = async (): Promise<never> => await Promise.reject(denial);
   const guarded = { get: async () => {}, create: refuses, apply: refuses } as unknown as Replacing;
   const used: Partial<Reach>[] = [];
   const reach = async ({ token, kubeconfig, context }: Reach) => {
-    if (token !== issued) return cluster;
+    if (token !== issued) return context === undefined ? host : cluster;
     used.push({ kubeconfig, context });
     return guarded;
   };
@@ -40,7 +41,7 @@ test("joins a cluster, records the flags, and prints when the token ends", async
       "next: kubectl pull-secret fleet list\n",
   );
   const [, server, , name] = named;
-  assert.partialDeepStrictEqual(cluster.writes.at(-1)?.body, {
+  assert.partialDeepStrictEqual(host.writes.at(-1)?.body, {
     metadata: {
       annotations: {
         "globalpullsecret.io/server": server,

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { call, FakeCluster, mockPauses } from "#plugin/fake.fixture.ts";
-import { leaseIn } from "#kube/client/paths.ts";
+import { fleetSecretsIn, leaseIn } from "#kube/client/paths.ts";
 
 const collection = "/apis/globalpullsecret.io/v1alpha1/syncsecrets";
 const ours = "globalpullsecret.io/sync-tenant";
@@ -64,6 +64,26 @@ test("refuses while the program runs, because it would add the finalizer again",
   assert.match(err, /^lease\/global-pull-secret-sync-tenant: its program runs/);
   assert.equal(pauses.passed, 60_000);
   assert.deepEqual(cluster.writes, []);
+});
+
+test("releases FleetSecrets after a person has agreed, unless the fleet's controller runs", async (t) => {
+  mockPauses(t);
+  const path = "/apis/globalpullsecret.io/v1alpha1/fleetsecrets";
+  const metadata = { name: "one", namespace: "shop", finalizers: ["globalpullsecret.io/fleet"] };
+  for (const [agrees, leaseName, code] of [
+    [true, "global-pull-secret-sync-tenant", 0],
+    [true, "global-pull-secret-fleet", 1],
+    [false, "global-pull-secret-sync-tenant", 1],
+  ] as const) {
+    const cluster = clusterWith();
+    cluster.objects.set(`${path}/one`, { metadata });
+    cluster.objects.set(leaseIn("kube-system", leaseName), { spec: renewed(4) });
+    const confirm = () => Promise.resolve(agrees);
+    const ran = await call(["fleet release", "fleetsecrets"], { cluster, confirm });
+    assert.equal(ran.code, code, ran.err);
+    const released = cluster.writes.map((write) => write.path);
+    assert.deepEqual(released, code === 0 ? [`${fleetSecretsIn("shop")}/one`] : []);
+  }
 });
 
 for (const kind of ["secrets", "syncsecret", "toString", "constructor"])

@@ -7,6 +7,7 @@ import { test } from "node:test";
 import { profileOf, profilePath, tokenPath } from "#plugin/clusters/profile.ts";
 import { call, FakeCluster, mockPauses, refusal } from "#plugin/fake.fixture.ts";
 import { paths } from "#plugin/joining/rights.ts";
+import type { Reach } from "#plugin/terminal/io.ts";
 
 const unasked = ["fleet remove", "east", "--context", "fake"];
 const words = [...unasked, "--yes"];
@@ -42,6 +43,7 @@ test("refuses to remove a cluster that another host has joined, and lists the ob
     assert.ok(err.includes(what), what);
   const forgotten = await call(["fleet remove", "east", "--forget"], { cluster });
   assert.deepEqual([forgotten.code, forgotten.out], [0, "east: removed\n"]);
+  assert.match(forgotten.err, /^east: the join's objects there, .* stay until you delete them$/m);
   assert.ok(cluster.objects.has(paths.account));
   assert.ok(!cluster.objects.has(profilePath("east")));
 });
@@ -58,18 +60,44 @@ for (const [what, joinedBy, expected] of [
     // Without --context, the command uses the context of the join.
     for (const argv of [words, ["fleet remove", "east", "--yes"]]) {
       const cluster = clusterOf(joinedBy);
-      const { code, out } = await call(argv, { cluster });
-      assert.deepEqual([code, out], [0, expected]);
+      assert.deepEqual(await call(argv, { cluster }), { code: 0, out: expected, err: "" });
       assert.deepEqual([...cluster.objects.keys()], ["/api/v1/namespaces/kube-system"]);
     }
   });
 
+/** The cluster to which the context leads, and the number of objects that the host then has. */
+for (const [id, code, left] of [
+  ["there", 0, 1],
+  ["other", 1, 3],
+] as const)
+  test(`${code === 0 ? "removes" : "refuses to remove"} the cluster \`there\` by a context of the cluster \`${id}\``, async () => {
+    const [host, there] = [clusterOf(undefined), clusterOf("host/east")];
+    host.objects.set("/api/v1/namespaces/kube-system", { metadata: { uid: "host" } });
+    host.objects.set(profilePath("east"), profileOf("east", "there", { context: "there" }));
+    there.objects.set("/api/v1/namespaces/kube-system", { metadata: { uid: id } });
+    const reach = async ({ context }: Reach) => (context === undefined ? host : there);
+    const argv = ["fleet remove", "east", "--context", "there", "--yes"];
+    const ran = await call(argv, { io: { reach } });
+    assert.equal(ran.code, code, ran.err);
+    assert.equal(host.objects.size, left);
+    assert.equal(there.objects.has(paths.account), code === 1);
+    assert.ok(there.objects.has(profilePath("east")), "it is another host's");
+    if (code === 1) assert.match(ran.err, /^the context there leads to another cluster /);
+  });
+
 for (const [argv, code, message] of [
   [["west", "--yes"], 1, "west: not joined; kubectl pull-secret fleet list shows which are\n"],
+  [["north", "--yes"], 1, /^north: not joined; /],
+  [["north", "--forget"], 1, /^north: not joined; /],
   [["east", "--forget", "--context", "fake"], 2, /^--forget: does nothing there; leave out /],
 ] as const)
   test(`refuses \`fleet remove ${argv.join(" ")}\`, and writes nothing`, async () => {
     const cluster = clusterOf("id/east");
+    const spec = { clusterManager: { name: "other.example" } };
+    cluster.objects.set(profilePath("north"), {
+      ...profileOf("north", "n", { context: "" }),
+      spec,
+    });
     const ran = await call(["fleet remove", ...argv], { cluster });
     assert.deepEqual([ran.code, cluster.writes], [code, []]);
     assert.match(ran.err, typeof message === "string" ? new RegExp(`^${message}$`) : message);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";
 import { ownerLabels } from "#kube/client/ownership.ts";
-import { owned } from "#kube/client/paths.ts";
+import { collections, owned } from "#kube/client/paths.ts";
 import { additionalPath, call, FakeCluster, pullSecret } from "../fake.fixture.ts";
 import { conditionsOf, inForce, object, source } from "../object.fixture.ts";
 
@@ -148,6 +148,26 @@ test("`history` shows that the controller refused a document that is valid by it
   cluster.change(object({ status: { sources: [denied], conditions } }));
   const { out } = await call(["history"], { cluster });
   assert.match(out, /^ {2}refused .* ~a\.io$/m);
+  // A verdict on an earlier version.
+  const sources = [{ ...denied, resourceVersion: "811" }];
+  cluster.change(object({ status: { sources, conditions } }));
+  assert.match((await call(["history"], { cluster })).out, /^ {2}pending .* ~a\.io$/m);
+});
+
+test("`history --source` and `undo --source` use the documents of that source", async () => {
+  const cluster = clusterOf({ present: { "a.io": "u:p" }, accepted: { "a.io": "u:p" } });
+  const path = `${collections.secrets}/team-a-pull`;
+  cluster.objects.set(path, pullSecret({ "b.io": "u:q" }, { name: "team-a-pull" }));
+  const document = dataOf({ "b.io": "u:p" });
+  cluster.objects.set(owned.state, { metadata, data: { "source.team-a": document } });
+  const sources = [{ name: "team-a", secretRef: { name: "team-a-pull" } }];
+  cluster.change(object({ spec: { sources }, status: { conditions: inForce } }));
+  const { out } = await call(["history", "--source", "team-a"], { cluster });
+  assert.match(out, /^ {2}pending .* ~b\.io$/m);
+  await call(["undo", "--source", "team-a", "--yes", "--wait=false"], { cluster });
+  const [write] = cluster.writes;
+  assert.equal(write?.path, path);
+  assert.equal((write.body as V1Secret).data?.[".dockerconfigjson"], document);
 });
 
 test("`undo` puts the accepted document back, byte for byte, after it has asked", async () => {

@@ -10,6 +10,7 @@ import { direct } from "./transport/direct.ts";
 import type { Transport } from "./transport/transport.ts";
 import { resourceSet } from "./transport/resource-set.ts";
 import { FleetCluster } from "./cluster.ts";
+import { Connection } from "./connection.ts";
 import { contentOf, marked } from "./rules/content.ts";
 
 const content = contentOf("Opaque", { a: "eA==" });
@@ -33,6 +34,7 @@ async function guestWith(
   { holds = () => true, transport = direct(target), removes }: Partial<Settings> = {},
 ) {
   let [writes, deletions] = [0, 0];
+  const removed: string[] = [];
   async function write(body: Body) {
     writes += 1;
     if (refusal !== undefined) throw refusal;
@@ -49,8 +51,9 @@ async function guestWith(
     stream: (_: string, __: object, ...[signal, line]: Parameters<Watch>) => watch(signal, line),
     apply: (_path: string, body: Body) => write(body),
     patch: (_path: string, body: Body) => write(body),
-    async remove(path: string) {
+    async remove(path: string, uid: string, version?: string) {
       deletions += 1;
+      removed.push(`${uid} ${version}`);
       if (removes !== undefined) return removes();
       throw new ApiError({ status: 422, reason: "Invalid", method: "DELETE", path });
     },
@@ -69,6 +72,8 @@ async function guestWith(
     fleetCluster,
     writes: () => writes,
     deletions: () => deletions,
+    /** UID and version that each deletion names. */
+    removed,
     /** Waits until the result of a write is known. */
     async untilIdle() {
       while (fleetCluster.busy) {
@@ -229,15 +234,21 @@ test("begins again with a short pause when a write has no answer after one that 
   using guest = await guestWith(rolloutState, [ours], undefined, { removes });
   let now = Math.ceil(performance.now());
   t.mock.method(performance, "now", () => now);
-  for (const away of [true, true, true, true, true, true, false, true]) {
-    isAway = away;
-    now += 120_000;
-    guest.fleetCluster.withdraw(owner);
-    await guest.untilIdle();
+  const { mock } = t.mock.method(Connection.prototype, "observeWrite");
+  for (const [away, longest] of [
+    [[true, true, true, true, true, true, true, true], 30_000],
+    [[false, true], 1000],
+  ] as const) {
+    for (isAway of away) {
+      now += 120_000;
+      guest.fleetCluster.withdraw(owner);
+      await guest.untilIdle();
+      assert.deepEqual(mock.calls.at(-1)?.arguments, [!isAway], "whether it was answered");
+    }
+    assert.equal(guest.is(), "away");
+    now += longest;
+    assert.notEqual(guest.is(), "away");
   }
-  assert.equal(guest.is(), "away");
-  now += 1000;
-  assert.notEqual(guest.is(), "away");
 });
 
 test("writes a content five times at once, and then once a minute, while another client changes the Secret each time", async (t) => {
@@ -292,7 +303,7 @@ test("removes a Secret that was created again with its mark, until none is left"
   assert.equal(guest.fleetCluster.withdraw(owner), false);
   await guest.untilIdle();
   assert.equal(guest.fleetCluster.withdraw(owner), true);
-  assert.equal(guest.deletions(), 2);
+  assert.deepEqual(guest.removed, ["u 1", "v 2"]);
 });
 
 type Guest = Awaited<ReturnType<typeof guestWith>>;

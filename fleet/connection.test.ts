@@ -24,6 +24,8 @@ const accessTo = (server: string): AccessReading => {
 type Is = Readonly<{ removed: string[] }> & {
   items: object[];
   lists: number;
+  /** The number of open watches. */
+  watches: number;
   refusal?: ApiError;
   /** The collection that `refusal` is about, or all collections. */
   refusedCollection?: string;
@@ -46,7 +48,10 @@ const clusterOf = (is: Is) =>
     async stream(_: string, __: object, signal: AbortSignal, line: (text: string) => void) {
       const event = JSON.stringify({ type: "MODIFIED", object: is.items[0] });
       for (let sent = 0; is.floods && sent < 1000; sent += 1) line(event);
+      if (signal.aborted) return;
+      is.watches += 1;
       await once(signal, "abort");
+      is.watches -= 1;
     },
   }) as unknown as Cluster;
 
@@ -72,6 +77,7 @@ async function connectionOf(
     removed: [],
     items: [],
     lists: 0,
+    watches: 0,
     hints: 0,
     ...refused,
   };
@@ -134,6 +140,24 @@ test("uses a new kubeconfig after at most six minutes, even if the old kubeconfi
   assert.ok(Array.isArray(connection.found));
 });
 
+test("after it is closed, watches nothing, and does not use a kubeconfig that it was reading", async (t) => {
+  const { connection, is, pass } = await connectionOf(t);
+  const reading = Promise.withResolvers<AccessReading>();
+  is.read = async () => await reading.promise;
+  await pass(6 * minute + 2000);
+  connection.close();
+  reading.resolve(accessTo("https://two"));
+  await pass(6 * minute);
+  assert.deepEqual([is.readings, is.watches, is.opened], [2, 0, ["https://one"]]);
+});
+
+test("reads the kubeconfig again after a write without an answer", async (t) => {
+  const { connection, is, pass } = await connectionOf(t);
+  connection.observeWrite(false);
+  await pass(2000);
+  assert.equal(is.readings, 2);
+});
+
 const forbidden = new ApiError({ status: 403, reason: "Forbidden", method: "GET", path: "/x" });
 
 test("reads a kubeconfig that cannot be used again every 30 seconds", async (t) => {
@@ -162,7 +186,7 @@ for (const [what, read, isReported] of [...revoked, deleted])
     const { read: before } = is;
     is.read = read;
     await pass(6 * minute + 2000);
-    assert.equal(connection.cluster, undefined);
+    assert.deepEqual([connection.cluster, is.watches], [undefined, 0]);
     assert.match(
       "away" in (connection.found as object) ? (connection.found as { away: string }).away : "",
       isReported,
@@ -197,6 +221,7 @@ test("reads the kubeconfig again within two seconds when the cluster refuses the
   is.read = async () => accessTo("https://two");
   is.refusal = new ApiError({ status: 401, reason: "Unauthorized", method: "GET", path: "/x" });
   while (Array.isArray(connection.found)) await pass(1000);
+  assert.match(JSON.stringify(connection.found), /"GPS476: .*401/);
   await pass(2000);
   assert.deepEqual(is.opened, ["https://one", "https://two"]);
 });

@@ -6,10 +6,12 @@ import fc from "fast-check";
 import type { ClusterAPISource } from "#api/fleet-secret.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
+import { secretsIn } from "#kube/client/paths.ts";
+import { kubeconfig } from "#kube/kubeconfig/kubeconfig.fixture.ts";
 import { FakeApi } from "#test/harness/api/api.ts";
 import { directly } from "#test/harness/api/direct.ts";
 import { picksOf } from "#test/harness/api/protocol.ts";
-import { clustersOf, isDeleted } from "./cluster-api.ts";
+import { clustersOf, isDeleted, ofCluster } from "./cluster-api.ts";
 import { queryOf } from "./selector.ts";
 
 /** A CRD of Clusters, with only the parts that the fake API server reads. */
@@ -109,6 +111,22 @@ for (const status of [0, 403, 404, 503])
     const pages = async (path: string) =>
       await Promise.reject(new ApiError({ status, reason: "Refused", method: "GET", path }));
     assert.equal(await isDeleted({ pages } as unknown as Cluster, "a"), false);
+  });
+
+for (const [cluster, name] of [
+  ["a", "a"],
+  ["a:b", "b"],
+] as const)
+  test(`reads the kubeconfig of the Cluster ${cluster}, and reports whether it is absent`, async () => {
+    const reading = async (data: object) => {
+      const objects = new Map([[`${secretsIn("a")}/${name}-kubeconfig`, { data }]]);
+      const home = { get: async (path: string) => objects.get(path) };
+      return await ofCluster(home as unknown as Cluster, cluster);
+    };
+    const value = btoa(JSON.stringify(kubeconfig()));
+    assert.partialDeepStrictEqual(await reading({ value }), { ok: true, sourceText: value });
+    assert.partialDeepStrictEqual(await reading({}), { ok: false, absent: true });
+    assert.ok(!("absent" in (await reading({ value: btoa("{}") }))), "it exists");
   });
 
 test("law: builds a query that selects exactly the objects that match the selector", () => {

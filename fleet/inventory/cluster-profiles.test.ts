@@ -64,10 +64,26 @@ for (const [code, cluster] of refused)
 test("reports whether the profile or its Secret is missing", async () => {
   const why = async (objects: Readonly<Record<string, object>>) => {
     const read = await ofProfile(homeWith(objects), "clusters/east");
-    return read.ok ? "ok" : read.why;
+    return read.ok ? "ok" : `${read.why} ${read.absent ? "absent" : "present"}`;
   };
-  assert.match(await why({}), /^GPS445: .*clusters\/east/);
-  assert.match(await why({ [path("east")]: profile(place) }), /^GPS448: .*east, token/);
+  assert.match(await why({}), /^GPS445: .*clusters\/east.* absent$/);
+  assert.match(await why({ [path("east")]: profile(place) }), /^GPS448: .*east, token.* absent$/);
+  assert.match(await why({ [path("east")]: { ...profile(place), status: {} } }), / present$/);
+});
+
+test("gives another text for another address or token, so that a new connection is opened", async () => {
+  const textOf = async (server: string, value: string) => {
+    const objects = {
+      [path("east")]: profile({ ...place, server }),
+      [secret("east")]: { data: { token: base64(value) } },
+    };
+    const read = await ofProfile(homeWith(objects), "clusters/east");
+    return read.ok ? read.sourceText : assert.fail(read.why);
+  };
+  const [one, two] = ["https://one.example", "https://two.example"] as const;
+  const texts = [await textOf(one, "a"), await textOf(two, "a"), await textOf(one, "b")];
+  assert.equal(new Set(texts).size, 3);
+  assert.equal(await textOf(one, "a"), texts[0]);
 });
 
 test("selects only profiles of the named namespaces and managers", async () => {

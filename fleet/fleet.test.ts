@@ -302,7 +302,8 @@ async function withoutSource(t: TestContext, status: number, metadata: object) {
     home,
     () => new ApiError({ status, reason: "Refused", method: "LIST", path: "source" }),
   );
-  const fleetSecret = { ...object, metadata: { ...object.metadata, ...metadata } };
+  const its = { status: { sourceResourceVersion: "7" } };
+  const fleetSecret = { ...object, ...its, metadata: { ...object.metadata, ...metadata } };
   const again = await fleet.run(fleetSecret, [fleetSecret]);
   return { written, again };
 }
@@ -310,7 +311,9 @@ async function withoutSource(t: TestContext, status: number, metadata: object) {
 for (const status of [0, 400, 403, 404, 503])
   test(`when the read of a source fails with ${status}, reports this and reads again within 5 seconds`, async (t) => {
     const { written, again } = await withoutSource(t, status, {});
-    const { conditions } = (written.at(-1) ?? assert.fail("no status")).status as FleetSecretStatus;
+    const { conditions, sourceResourceVersion } = (written.at(-1) ?? assert.fail("no status"))
+      .status as FleetSecretStatus;
+    assert.equal(sourceResourceVersion, "7");
     const stalled = conditions?.find(({ type }) => type === "Stalled");
     assert.deepEqual([stalled?.status, stalled?.reason], ["True", "SourceUnreadable"]);
     assert.match(stalled?.message ?? "", /^GPS443: /);

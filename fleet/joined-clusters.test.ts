@@ -40,16 +40,21 @@ test("reads the credentials of 1,000 joined clusters, at most 50 at the same tim
 });
 
 /**
- * Follows one ClusterProfile. `tick` lets seconds pass. `apply` answers the writes of the status.
+ * Follows one ClusterProfile, beside one of another manager and namespaces whose lists are refused.
+ * `tick` lets seconds pass. `apply` answers the writes of the status.
  */
 function followed(t: TestContext, apply: (body: ClusterProfile) => ClusterProfile) {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   let profiles: readonly ClusterProfile[] = [profileNamed("east", "u")];
   const list = (next: readonly ClusterProfile[]) => (profiles = next);
+  const other = { ...profileNamed("north", "v"), spec: { clusterManager: { name: "other" } } };
   let sent = 0;
   const home = {
-    pages: async (_path: string, _query: object, each: (page: readonly object[]) => void) =>
-      each(profiles),
+    async pages(path: string, _query: object, each: (page: readonly object[]) => void) {
+      const status = Number(/refused-(\d+)/.exec(path)?.[1] ?? 200);
+      if (status >= 400) throw new ApiError({ status, reason: "No", method: "GET", path });
+      each([...profiles, other]);
+    },
     get: async () => undefined,
     async apply(_path: string, body: ClusterProfile) {
       sent += 1;
@@ -58,7 +63,8 @@ function followed(t: TestContext, apply: (body: ClusterProfile) => ClusterProfil
   } as unknown as Cluster;
   const stop = new AbortController();
   const log = pino({ level: "silent" });
-  const running = keepJoinedClusters({ home, log, namespaces: ["clusters"] }).until(stop.signal);
+  const namespaces = ["refused-403", "refused-404", "clusters"];
+  const running = keepJoinedClusters({ home, log, namespaces }).until(stop.signal);
   t.after(async () => {
     stop.abort();
     await running;

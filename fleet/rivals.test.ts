@@ -45,10 +45,10 @@ async function rivals(t: TestContext, spec: Partial<FleetSecretSpec> = {}) {
   const source = () => ({
     secret: { metadata: { resourceVersion: "1" }, type: "Opaque", data: {} },
   });
-  const label = async (name: Name, value: string | null, namespace = "x") =>
+  const label = async (name: Name, value: string, namespace = "x") =>
     void (await home.apply(
       `/api/v1/namespaces/${namespace}`,
-      { metadata: { name: namespace, labels: value === null ? {} : { [`by-${name}`]: value } } },
+      { metadata: { name: namespace, labels: { [`by-${name}`]: value } } },
       { manager: name, force: true },
     ));
   for (const name of ["first", "second"] as const)
@@ -67,7 +67,7 @@ async function rivals(t: TestContext, spec: Partial<FleetSecretSpec> = {}) {
     });
   return {
     select: async (name: Name, namespace?: string) => await label(name, "yes", namespace),
-    deselect: async (name: Name) => await label(name, null),
+    deselect: async (name: Name) => await label(name, "no"),
     async makeCanary(namespace: string) {
       const metadata = { name: namespace, labels: { stage: "canary" } };
       await home.apply(
@@ -128,6 +128,20 @@ async function rivals(t: TestContext, spec: Partial<FleetSecretSpec> = {}) {
 
 type Rivals = Awaited<ReturnType<typeof rivals>>;
 
+for (const [when, removalPolicy, state] of [
+  ["with the removal policy Orphan", "Orphan", "Managed"],
+  ["during a pause", "Delete", "Paused"],
+] as const)
+  test(`leaves the Secret in a deselected cluster ${when}`, async (t) => {
+    const scenario = await rivals(t, { removalPolicy });
+    await scenario.select("first");
+    await scenario.pass(60);
+    await scenario.steer("first", state);
+    await scenario.deselect("first");
+    await scenario.pass(90);
+    assert.ok(scenario.isIn("x"));
+  });
+
 /** What ends the service of a cluster by an object. */
 const ends: readonly (readonly [what: string, end: (scenario: Rivals) => Promise<void>])[] = [
   ["deselects the cluster", ({ deselect }) => deselect("first")],
@@ -164,6 +178,7 @@ test("leaves the Secret in place until its paused successor takes it over", asyn
   await scenario.remove("first");
   await scenario.pass(90);
   assert.deepEqual([scenario.owner(), scenario.state("first")], ["first", "Leaving GPS468"]);
+  assert.match(scenario.reason("first"), / kube-system\/second/);
   await scenario.steer("second", "Managed");
   await scenario.pass(60);
   assert.deepEqual([scenario.owner(), scenario.state("first")], ["second", undefined]);

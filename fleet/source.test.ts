@@ -31,7 +31,7 @@ async function sourceOf(
     return rights(verb, asked) ? undefined : refuse(status, "Refused", "no");
   };
   let watch = new AbortController();
-  let failures = 0;
+  let [failures, hints] = [0, 0];
   const source = new Source({
     home: {
       ...cluster,
@@ -40,7 +40,7 @@ async function sourceOf(
     },
     namespace: "kube-system",
     name,
-    hint() {},
+    hint: () => void (hints += 1),
     failed: () => void (failures += 1),
   });
   t.after(() => source.close());
@@ -51,7 +51,7 @@ async function sourceOf(
     watch = new AbortController();
     await until("a list has failed", () => failures > before + 1, { timeout: 10_000 });
   };
-  return { api, cluster, source, failAgain };
+  return { api, cluster, source, failAgain, hints: () => hints };
 }
 
 /** The rights of manifests/fleet: a Role for one name, and a ClusterRole that gets every Secret. */
@@ -86,8 +86,9 @@ for (const [status, isKept] of [
   [500, true],
 ] as const) {
   test(`reports that a source cannot be read when its first list is answered with ${status}`, async (t) => {
-    const { source } = await sourceOf(t, "source-pull-secret", () => false, status);
+    const { source, hints } = await sourceOf(t, "source-pull-secret", () => false, status);
     await until("it is reported", () => source.reading instanceof Error, { timeout: 10_000 });
+    assert.ok(hints() > 0, "no run begins");
   });
 
   test(`${isKept ? "keeps" : "forgets"} a source that was read when a later list is answered with ${status}`, async (t) => {

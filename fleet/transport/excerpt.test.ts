@@ -21,6 +21,7 @@ const secret = {
     managedFields: [{ manager: "m" }],
   },
   type: "Opaque",
+  immutable: true,
   data: { a: "eA==" },
 };
 
@@ -33,6 +34,7 @@ test("keeps only the needed fields of a Secret, and a digest instead of its data
       labels: fleetManagedBy,
     },
     type: "Opaque",
+    immutable: true,
     digest: contentOf("Opaque", { a: "eA==" }).digest,
     keys: ["a"],
   });

@@ -126,7 +126,9 @@ const manifest = (fields: object): string =>
 
 test("takes the document of a manifest of the source's Secret", async () => {
   const cluster = clusterWith(undefined);
-  const { code, err } = await apply(cluster, manifest({}), "--wait=false");
+  // As in the API server, stringData overwrites data.
+  const data = { ".dockerconfigjson": btoa("junk") };
+  const { code, err } = await apply(cluster, manifest({ data }), "--wait=false");
   assert.deepEqual([code, cluster.writes.length], [0, 1], err);
 });
 

@@ -28,6 +28,7 @@ type: Opaque
 immutable: true
 data:
   USER_NAME: ${Buffer.from("robot").toString("base64")}
+  PASSWORD: ${Buffer.from("old").toString("base64")}
 stringData:
   PASSWORD: planted
   "true": "ü"

@@ -243,3 +243,20 @@ for (const [status, result] of [
     });
     assert.doesNotMatch(await registry.metrics(), /_reconcile_total\{result="ok"\} [1-9]/);
   });
+
+test("counts a run, its requests and the Lease, and records when a run last succeeded", async (t) => {
+  const { registry } = await serve(t, new EmptyCluster());
+  const began = Date.now() / 1000;
+  const valueOf = async (line: string) => {
+    const [, value] = new RegExp(`^global_pull_secret_${line} (.+)$`, "m").exec(
+      await registry.metrics(),
+    ) ?? [undefined, "0"];
+    return Number(value);
+  };
+  const isCounted = async () => (await valueOf('reconcile_total\\{result="ok"\\}')) > 0;
+  await until("a run has succeeded", isCounted, { timeout: 5000 });
+  assert.equal(await valueOf("leader"), 1);
+  assert.ok((await valueOf('api_requests_total\\{method="GET",status="200"\\}')) > 0);
+  assert.ok((await valueOf("reconcile_duration_seconds_count")) > 0);
+  assert.ok((await valueOf("last_success_timestamp_seconds")) > began - 60);
+});

@@ -30,7 +30,8 @@ const deletions = ({ writes }: FakeCluster) =>
   writes.filter(({ verb }) => verb === "remove").map(({ path }) => path);
 
 test("cleans the nodes, then deletes the controller and its rights, then the CRD", async () => {
-  const fake = installed(object({}));
+  const sources = [{ name: "team-a", secretRef: { name: "team-a-pull" } }];
+  const fake = installed(object({ spec: { sources } }));
   fake.later.push(objectWith(rolling), withdrawn);
   fake.before = ({ verb }) =>
     assert.equal(verb === "remove", fake.later.length === 0 && fake.writes.length > 0);
@@ -39,7 +40,7 @@ test("cleans the nodes, then deletes the controller and its rights, then the CRD
   assert.deepEqual(deletions(fake), [...installation.map(({ path }) => path), definition.path]);
   assert.match(
     out,
-    /^PodDisruptionBudget\/\S+ deleted\n[^]*\nCustomResourceDefinition\/\S+ deleted\nyour own Secrets/,
+    /^PodDisruptionBudget\/\S+ deleted\n[^]*\nCustomResourceDefinition\/\S+ deleted\nyour own Secrets .*: additional-pull-secret, team-a-pull\n$/,
   );
   assert.match(err, /60 of 100 nodes/);
   assert.deepEqual(fake.writes[0]?.body, {
@@ -154,6 +155,10 @@ test("leaves the objects of a Helm release to Helm", async () => {
   const { code, err } = await call(["uninstall", "--yes"], { cluster: fake });
   assert.equal(code, 1);
   assert.match(err, /of a Helm release; nothing is done: helm uninstall gps -n kube-system,/);
+  const elsewhere = { ...annotations, "meta.helm.sh/release-namespace": "pull" };
+  fake.objects.set(deployment.path, { metadata: { annotations: elsewhere } });
+  const second = await call(["uninstall", "--yes"], { cluster: fake });
+  assert.match(second.err, /helm uninstall gps -n pull,/);
   assert.deepEqual(fake.writes, []);
 });
 

@@ -51,6 +51,7 @@ Given up  guest-a at ${since}, ${why}
 `,
   );
   assert.equal((await shown(undefined)).out, "there is no FleetSecret\n");
+  assert.equal((await shown(wholeFleet, "-n", "other")).out, "there is no FleetSecret\n");
 });
 
 test("shows the latest failures in full above the clusters, and only as codes in the clusters' rows", async () => {

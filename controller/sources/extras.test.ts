@@ -37,6 +37,7 @@ const refuse = (status: number) => () => {
 const answers: readonly (readonly [what: string, answer: () => unknown, lookup: unknown])[] = [
   ["exists", () => secret, secret],
   ["is missing", () => undefined, "absent"],
+  ["is being deleted", () => ({ metadata: { deletionTimestamp: "2026" } }), "absent"],
   ["must not be read", refuse(403), "forbidden"],
   ["cannot be read with our credential", refuse(401), "unknown"],
   ["is on an API server in trouble", refuse(500), "unknown"],

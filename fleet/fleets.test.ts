@@ -23,6 +23,7 @@ spec:
   names: { kind: Cluster, plural: clusters }
   versions: [{ name: v1beta2, served: true, storage: true }]
 `;
+const crs = "names: { kind: ClusterResourceSet, plural: clusterresourcesets }";
 const clusterProfiles = readFileSync("manifests/crds/clusterprofiles/clusterprofiles.yaml", "utf8");
 
 /** A management cluster. `add` creates a FleetSecret, with a status if one is given. */
@@ -44,7 +45,11 @@ async function managementOf() {
     await admin.apply(`${fleetSecrets}/${name}/status`, { ...fleetSecret, status }, how);
   };
   const object = (name: string) => api.object<FleetSecret>(`${fleetSecrets}/${name}`);
-  return { api, admin, add, object };
+  const edit = async (name: string, spec: object) => {
+    const { uid = "", resourceVersion = "" } = object(name)?.metadata ?? {};
+    await admin.patch(`${fleetSecrets}/${name}`, { metadata: { uid, resourceVersion }, spec });
+  };
+  return { api, admin, add, object, edit };
 }
 
 /** Serves all FleetSecrets until `stop` is called. */
@@ -142,6 +147,13 @@ const inventories: readonly (readonly [
         spec: { clusterManager: { name: "m" } },
       }),
   ],
+  [
+    "its selector is edited",
+    { clusterAPI: { namespaceSelector: selector } },
+    "east,kube-system,profiles",
+    async ({ edit }) =>
+      await edit("one", { clusterAPI: { namespaceSelector: { matchLabels: null } } }),
+  ],
 ];
 for (const [what, spec, name, change] of inventories)
   test(`lists a cluster in status within seconds after ${what}`, async (t) => {
@@ -158,6 +170,38 @@ for (const [what, spec, name, change] of inventories)
     await change(management);
     await until("the cluster is listed", () => names()?.join() === name, limits);
   });
+
+test("watches only the present source after an edit, and nothing of a deleted FleetSecret", async (t) => {
+  const { api, admin, add, object, edit } = await managementOf();
+  api.store.define(clusterApi.replace("cluster.x", "addons.cluster.x").replace(/names:.*/, crs));
+  const metadata = { name: "east", labels };
+  await admin.create("/api/v1/namespaces", { metadata });
+  const home = directly(api, "global-pull-secret-fleet");
+  const watches: string[] = [];
+  const stream: Cluster["stream"] = async (path, query, signal, line) => {
+    const watch = `${path} ${query["fieldSelector"] ?? ""}`;
+    watches.push(watch);
+    await home
+      .stream(path, query, signal, line)
+      .finally(() => watches.splice(watches.indexOf(watch), 1));
+  };
+  const { stop } = serve({ ...home, stream });
+  t.after(stop);
+  const limits = { timeout: 5000, seen: () => watches };
+  await until("it watches the inventory", () => watches.length === 3, limits);
+  const before = watches.toSorted();
+  const isWatched = (name: string) => watches.some((watch) => watch.endsWith(`.name=${name}`));
+  const clusterAPI = { namespaceSelector: selector };
+  await add("one", { clusterAPI, via: "ClusterResourceSet", removal: { grace: "0s" } });
+  await until("it watches the cluster", () => isWatched("crs-target"), limits);
+  assert.ok(isWatched("source"));
+  await edit("one", { secretRef: { name: "other" } });
+  await until("it watches the other source", () => isWatched("other"), limits);
+  await until("the first source is forgotten", () => !isWatched("source"), limits);
+  await admin.remove(`${fleetSecrets}/one`, object("one")?.metadata.uid ?? "");
+  const isOver = () => watches.toSorted().join() === before.join();
+  await until("nothing of it is watched", isOver, limits);
+});
 
 test("does not end before the running work has ended", async () => {
   const { api, add } = await managementOf();

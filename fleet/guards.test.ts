@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { joinedGuards, objectsOf } from "#contract/joined.ts";
+import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { isGuarded } from "./joined.ts";
 
@@ -43,6 +44,15 @@ const guarded = (change: (spec: Fields, at: number) => Fields | undefined): Prom
 test("reports a cluster as guarded while all policies and bindings are as created, even if the API server has added fields", async () => {
   assert.ok(await guarded((spec) => spec));
   assert.ok(await guarded((_, at) => ({ ...guardObjects[at]?.body.spec })));
+});
+
+test("reports a cluster as not guarded if its account lost the right to read the policies, but not if there is no answer", async () => {
+  const refusing = (status: number) => {
+    const error = new ApiError({ status, reason: "Refused", method: "GET", path: "/x" });
+    return isGuarded({ get: async () => await Promise.reject(error) } as unknown as Cluster);
+  };
+  assert.equal(await refusing(403), false);
+  for (const status of [0, 401, 500]) await assert.rejects(refusing(status), ApiError);
 });
 
 const constraints = (spec: Fields) => (spec as Policy).matchConstraints;

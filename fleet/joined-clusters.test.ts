@@ -6,6 +6,9 @@ import { clusterProfileVersion, type ClusterProfile } from "#api/cluster-profile
 import { clusterManager } from "#contract/joined.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
+import { secretsIn } from "#kube/client/paths.ts";
+import { tokenFrom } from "#kube/token.fixture.ts";
+import { FakeServer } from "#test/harness/api/server.ts";
 import { keepJoinedClusters } from "./joined-clusters.ts";
 
 const profileNamed = (name: string, uid: string): ClusterProfile => ({
@@ -78,6 +81,40 @@ function followed(t: TestContext, apply: (body: ClusterProfile) => ClusterProfil
   };
   return { list, tick, sent: () => sent };
 }
+
+for (const [percent, isRenewed] of [
+  [49, false],
+  [51, true],
+] as const)
+  test(`${isRenewed ? "renews" : "keeps"} a cluster's token after ${percent} % of its time`, async () => {
+    await using fakes = await FakeServer.start();
+    const [api, hour, issued] = [fakes.api("east"), 3_600_000, Date.now() - percent * 36_000];
+    const token = tokenFrom(issued, issued + hour);
+    const answer = api.answer.bind(api);
+    api.answer = (request) =>
+      request.path.endsWith("/token")
+        ? { status: 201, body: { status: { token } } }
+        : answer(request);
+    const { clusters } = JSON.parse(fakes.kubeconfig("east")) as {
+      clusters: [{ cluster: object }];
+    };
+    const status = { accessProviders: [{ name: "secretreader", cluster: clusters[0].cluster }] };
+    const [stop, uids] = [new AbortController(), new Map<string, string | undefined>()];
+    const home = {
+      pages: async (_path: string, _query: object, each: (page: readonly object[]) => void) =>
+        each([{ ...profileNamed("east", "u"), status }]),
+      get: async () => ({ metadata: { name: "east", uid: "s" }, data: { token: btoa(token) } }),
+      async apply(path: string, body: ClusterProfile) {
+        uids.set(path, body.metadata.uid);
+        if (path.endsWith("/status")) stop.abort();
+        return body;
+      },
+    } as unknown as Cluster;
+    const log = pino({ level: "silent" });
+    await keepJoinedClusters({ home, log, namespaces: ["clusters"] }).until(stop.signal);
+    // With the uid, the write does not create the Secret again after a user has deleted it.
+    assert.equal(uids.get(`${secretsIn("clusters")}/east`), isRenewed ? "s" : undefined);
+  });
 
 test("does not retry the status of a ClusterProfile that is gone", async (t) => {
   const { list, tick, sent } = followed(t, () => {

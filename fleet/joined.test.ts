@@ -4,6 +4,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ClusterProfile } from "#api/cluster-profile.ts";
+import { joinedGuards, objectsOf } from "#contract/joined.ts";
 import { ApiError, unreachable } from "#kube/client/api-error.ts";
 import { readKubeconfig } from "#kube/remote.ts";
 import { until } from "#test/cluster/await.ts";
@@ -18,12 +19,12 @@ import { JoinedCluster } from "./joined.ts";
 
 const collection = "/api/v1/namespaces/kube-system/secrets";
 
-/** Access to the cluster `east`, whose fake server behaves as `manner` describes. */
-function accessTo(fakes: FakeServer, manner: Manner) {
-  fakes.become("east", manner);
-  const read = readKubeconfig(Buffer.from(fakes.kubeconfig("east")), "east");
+/** Access to the cluster `name`, whose fake server behaves as `manner` describes. */
+function accessTo(fakes: FakeServer, manner: Manner, name = "east") {
+  fakes.become(name, manner);
+  const read = readKubeconfig(Buffer.from(fakes.kubeconfig(name)), name);
   assert.ok(read.ok);
-  return { ok: true, access: read.access, sourceText: "1" } as const;
+  return { ok: true, access: read.access, sourceText: name } as const;
 }
 
 test("reports only the HTTP status and the reason of a cluster's answer", async () => {
@@ -65,6 +66,32 @@ test("requests no second token within ten minutes, because a cluster can issue t
 });
 
 type Access = ReturnType<typeof accessTo>;
+
+const guardedIn = async (joined: JoinedCluster, access: Access) => {
+  const observation = await joined.observe(access);
+  return "guarded" in observation ? observation.guarded : observation.kind;
+};
+
+test("reads the policies until they are in place, and then in at least every tenth observation", async () => {
+  await using fakes = await FakeServer.start();
+  const [api, access, joined] = [fakes.api("east"), accessTo(fakes, "ready"), new JoinedCluster()];
+  const admin = directly(api, "admin");
+  assert.equal(await guardedIn(joined, access), false);
+  for (const { path, body } of joinedGuards.flatMap((guard) => objectsOf(guard)))
+    await admin.apply(path, body, { manager: "admin", force: true });
+  assert.equal(await guardedIn(joined, access), true);
+  const reads = () => api.asked.filter(({ resource }) => resource.includes("polic")).length;
+  const before = reads();
+  assert.equal(await guardedIn(joined, access), true);
+  assert.equal(reads(), before, "they are not read each time");
+  const another = accessTo(fakes, "ready", "west");
+  assert.equal(await guardedIn(joined, another), false, "they are those of another cluster");
+  assert.equal(await guardedIn(joined, access), true);
+  api.store.clear();
+  let observations = 1;
+  while (observations < 20 && (await guardedIn(joined, access)) === true) observations += 1;
+  assert.ok(observations <= 10, `${observations} observations`);
+});
 
 /** What a cluster's checks and a FleetSecret's connection observe. */
 const observers: Readonly<Record<string, (access: Access) => Promise<unknown>>> = {

@@ -11,6 +11,7 @@ import type { FleetSecret, FleetSecretSpec } from "#api/fleet-secret.ts";
 import { clusterResourceSetsIn, fleetSecretsIn, secretsIn } from "#kube/client/paths.ts";
 import { FakeApi } from "#test/harness/api/api.ts";
 import { directly } from "#test/harness/api/direct.ts";
+import { refuse } from "#test/harness/api/protocol.ts";
 import { Fleet } from "./fleet.ts";
 import { ownerMark } from "./rules/content.ts";
 
@@ -29,8 +30,15 @@ spec:
 
 type Name = "first" | "second";
 
-/** Two FleetSecrets that select the namespace x by the label `by-NAME`. */
-async function rivals(t: TestContext, spec: Partial<FleetSecretSpec> = {}) {
+/**
+ * Two FleetSecrets that select the namespace x by the label `by-NAME`. `other`: in what the spec of
+ * the second one differs.
+ */
+async function rivals(
+  t: TestContext,
+  spec: Partial<FleetSecretSpec> = {},
+  other: Partial<FleetSecretSpec> = {},
+) {
   t.mock.timers.enable({ apis: ["setTimeout", "Date"], now: Date.parse("2026-11-27") });
   t.mock.method(performance, "now", () => Date.now());
   const api = new FakeApi();
@@ -63,6 +71,7 @@ async function rivals(t: TestContext, spec: Partial<FleetSecretSpec> = {}) {
         via: "ClusterResourceSet",
         removal: { grace: "30s", deadline: "1h" },
         ...spec,
+        ...(name === "second" && other),
       },
     });
   return {
@@ -84,6 +93,15 @@ async function rivals(t: TestContext, spec: Partial<FleetSecretSpec> = {}) {
         { metadata: { name }, spec: { managementState } },
         { manager: "steering", force: true },
       )),
+    /** Whether the API server refuses each write of a status. */
+    refuseStatus: (is: boolean) =>
+      void (api.refuses = ({ path }, verb) =>
+        is && verb === "patch" && path.endsWith("/status")
+          ? refuse(403, "Forbidden", "")
+          : undefined),
+    /** The kinds of the objects that were deleted, in order. */
+    deletions: () =>
+      api.asked.flatMap(({ verb, resource }) => (verb === "delete" ? [resource] : [])),
     /** Puts a finalizer on the Secret. */
     async hold() {
       const [path = ""] = copies;
@@ -127,6 +145,32 @@ async function rivals(t: TestContext, spec: Partial<FleetSecretSpec> = {}) {
 }
 
 type Rivals = Awaited<ReturnType<typeof rivals>>;
+
+test("places nothing in a cluster before the stored status names it", async (t) => {
+  const scenario = await rivals(t);
+  scenario.refuseStatus(true);
+  await scenario.select("first");
+  await scenario.pass(60);
+  assert.ok(!scenario.isIn("x"));
+  scenario.refuseStatus(false);
+  await scenario.pass(120);
+  assert.ok(scenario.isIn("x"));
+});
+
+for (const [what, other] of [
+  ["another target", { target: { name: "other" } }],
+  ["another transport", { via: "Direct" }],
+] as const)
+  test(`does not wait for a FleetSecret with ${what}, and removes the ClusterResourceSet before its Secret`, async (t) => {
+    const scenario = await rivals(t, {}, other);
+    for (const name of ["first", "second"] as const) await scenario.select(name);
+    await scenario.pass(60);
+    await scenario.deselect("first");
+    await scenario.pass(60);
+    assert.deepEqual([scenario.state("first"), scenario.isIn("x")], [undefined, false]);
+    const kinds = ["addons.cluster.x-k8s.io/clusterresourcesets", "secrets"];
+    assert.deepEqual(scenario.deletions(), kinds);
+  });
 
 for (const [when, removalPolicy, state] of [
   ["with the removal policy Orphan", "Orphan", "Managed"],

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { test } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { collections } from "#kube/client/paths.ts";
@@ -61,4 +63,29 @@ test("asks again for an unreadable Secret after ten seconds, but for a readable 
   extras.pass(1);
   assert.deepEqual(await lookups(false), [secret, 2]);
   assert.deepEqual(await lookups(true), [secret, 3]);
+});
+
+test("watches a Secret only while a source names it", async (t) => {
+  const end = new AbortController();
+  t.after(() => end.abort());
+  const watched: object[] = [];
+  const live = {
+    get: async () => ({ kind: "SecretList", metadata: { resourceVersion: "1" }, items: [] }),
+    async stream(_: string, query: object, signal: AbortSignal) {
+      watched.push(query);
+      await once(signal, "abort");
+      watched.pop();
+    },
+  } as unknown as Cluster;
+  const unused = { hint() {}, failed() {} };
+  const { read } = followExtras({ live, now: () => new Date(), signal: end.signal, ...unused });
+  for (const [sources, count] of [
+    [[source], 1],
+    [[], 0],
+    [[source], 1],
+  ] as const) {
+    await read(sources);
+    for (let turn = 0; turn < 9; turn += 1) await setImmediate();
+    assert.equal(watched.length, count);
+  }
 });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
+import { createServer as createHttpServer } from "node:http";
 import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -77,6 +78,32 @@ test("waits 30 s for the answer of an API server, and no longer", async (t) => {
   assert.equal(deadlines.pass(30_000), 1);
   await assert.rejects(answer, /no answer Unreachable/);
 });
+
+for (const [token, sent] of [
+  [undefined, "Bearer own"],
+  ["another", "Bearer another"],
+] as const)
+  test(`sends the ${token === undefined ? "context's" : "given"} token`, async (t) => {
+    const received: unknown[] = [];
+    const server = createHttpServer(({ headers }, response) => {
+      received.push(headers.authorization);
+      response.end("{}");
+    }).listen(0, "127.0.0.1");
+    t.after(() => server.close());
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const cluster = { server: `http://127.0.0.1:${port}`, "insecure-skip-tls-verify": true };
+    const users = [{ name: "a", user: { token: "own" } }];
+    const kubeconfig = join(temporary(t), "config");
+    const contexts = [{ name: "a", context: { cluster: "a", user: "a" } }];
+    const clusters = [{ name: "a", cluster }];
+    writeFileSync(
+      kubeconfig,
+      JSON.stringify({ "current-context": "a", contexts, clusters, users }),
+    );
+    await reach({ kubeconfig, context: undefined, ...(token && { token }) }).get("/version");
+    assert.deepEqual(received, [sent]);
+  });
 
 test("reads the namespace and the address of each context", (t) => {
   const folder = temporary(t);

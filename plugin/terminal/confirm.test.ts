@@ -20,6 +20,24 @@ test("asks for a password without showing it, and returns undefined after Ctrl-C
   }
 });
 
+test("takes only y and yes, in any case, as yes", async () => {
+  const answers = {
+    y: true,
+    YES: true,
+    " Yes ": true,
+    "": false,
+    n: false,
+    yess: false,
+    ye: false,
+  };
+  for (const [typed, isYes] of Object.entries(answers)) {
+    const input = new PassThrough();
+    const asked = confirm("Really?", input, new PassThrough());
+    input.write(`${typed}\n`);
+    assert.equal(await asked, isYes, typed);
+  }
+});
+
 for (const [what, asks, [before, after], answer, shown] of [
   ["a password", askPassword, ["pl4n", "ted\r"], "pl4nted", /^Password: Password: \n$/],
   ["yes or no", confirm, ["ye", "s \r"], true, /Password \[y\/N\] .*Password \[y\/N\] /s],

@@ -78,6 +78,9 @@ export type Manner = keyof typeof manners;
 
 export const manners = {
   well: ({ serve }: Call) => serve(),
+  /** Answers ok to /readyz, and everything else as a healthy server does. */
+  ready: ({ request: { path }, response, serve }: Call) =>
+    path === "/readyz" ? void response.writeHead(200).end("ok") : serve(),
   /** Answers 500 with planted words. */
   fails: fail,
   hangs: () => {},

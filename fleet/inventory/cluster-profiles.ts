@@ -23,7 +23,7 @@ export async function profilesOf(
 ): Promise<string[]> {
   const managers = new Set(clusterManagers);
   const names: string[] = [];
-  for (const namespace of new Set(namespaces)) {
+  for (const namespace of namespaces) {
     await home.pages<ClusterProfile>(clusterProfilesIn(namespace), queryOf(selector), (page) => {
       for (const { metadata, spec } of page)
         if (managers.has(spec.clusterManager.name)) names.push(`${namespace}/${metadata.name}`);

@@ -86,8 +86,8 @@ const remembered = 500;
 const mostWaiting = 100;
 
 /**
- * The number of tries for one Event, over some five minutes. A cluster that has refused an Event this often
- * will keep refusing it.
+ * The number of tries for one Event, over some five minutes. A cluster that has refused an Event
+ * this often will keep refusing it.
  */
 const mostTries = 12;
 

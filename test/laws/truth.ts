@@ -2,7 +2,7 @@
  * What really happened in a run, as the laws need it. The product sees none of this, and no rule of
  * the product is repeated here: only the limits that the laws promise.
  */
-import { nothing, type Content, type Machine, type Secret, type World } from "./world.ts";
+import { nothing, only, type Content, type Machine, type Secret, type World } from "./world.ts";
 
 export type Law =
   /** Good content never halts. */
@@ -100,7 +100,7 @@ export type Truth = {
   /** The sum of all jumps, in seconds. */
   jumped: number;
   clock: number;
-  /** The template at the last jump. */
+  /** The DaemonSet's template at the last jump. */
   templateAtJump: number;
   /**
    * A new installation began with a lower revision, because the clock was set back since the former
@@ -141,18 +141,19 @@ export function newTruth(world: World): Truth {
 }
 
 /** Notices a jump of the API server's clock. */
-export function noteClock({ clock, t, template }: World, truth: Truth): void {
+export function noteClock(world: World, truth: Truth): void {
+  const { clock } = world;
   if (clock === truth.clock) return;
   truth.jumped += Math.abs(clock - truth.clock);
   truth.clock = clock;
-  noteJump({ t, template }, truth);
+  noteJump(world, truth);
 }
 
 /** Notices a jump of the clock, or a restore of etcd, which brings back objects with old times. */
-export function noteJump({ t, template }: Pick<World, "t" | "template">, truth: Truth): void {
+export function noteJump({ t, daemonSets }: World, truth: Truth): void {
   truth.jumps += 1;
   truth.jumpedAt = t;
-  truth.templateAtJump = template.id;
+  truth.templateAtJump = daemonSets.get(only)?.template.id ?? 0;
 }
 
 /** The policy's number of places. */

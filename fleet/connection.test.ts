@@ -70,6 +70,7 @@ async function connectionOf(
 ) {
   t.mock.timers.enable({ apis: ["setTimeout", "Date"] });
   t.mock.method(performance, "now", () => Date.now());
+  t.mock.method(Math, "random", () => 0.5);
   const is: Counted = {
     read: async () => accessTo("https://one"),
     readings: 0,

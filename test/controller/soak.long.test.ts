@@ -74,6 +74,7 @@ async function missing(): Promise<readonly string[]> {
 
 type Fault = () => Promise<void>;
 
+/** The sleeps are the lengths of outages. */
 const staying: Readonly<Record<string, Fault>> = {
   change,
   "an object is deleted": () => remove(random.pick(ownPaths)),

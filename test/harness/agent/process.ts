@@ -112,25 +112,31 @@ export class AgentProcess implements AsyncDisposable {
 
   /** Waits until the agent has reported that the ordered content is proved. */
   proves(within?: number): Promise<void> {
-    return this.#reports("Proved", "GPS200", within);
+    return this.#shownAs("Proved", "GPS200", within);
   }
 
   /** Waits until the agent has reported that everything of ours is removed. */
   removes(within?: number): Promise<void> {
-    return this.#reports("Removed", "GPS224", within);
+    return this.#shownAs("Removed", "GPS224", within);
   }
 
   /** Waits until the agent has reported that the order failed. */
   fails(within?: number): Promise<void> {
-    return this.#reports("Failed", "GPS218", within);
+    return this.#shownAs("Failed", "GPS218", within);
+  }
+
+  /** Waits until the log shows the code, and then until the last report has this result. */
+  async #shownAs(result: Result, code: string, within?: number): Promise<void> {
+    await this.shows(code, within);
+    await this.reports(result, within);
   }
 
   /**
-   * Waits until the log shows the code, and then until the last report has this result. If content
-   * is ordered, the report must be about it, except the report of a withdrawal.
+   * Waits until the last report has this result. If content is ordered, the report must be about
+   * it, except the report of a withdrawal. An agent that stays logs at most one line a minute, so
+   * tests of many changes cannot wait for the log.
    */
-  async #reports(result: Result, code: string, within?: number): Promise<void> {
-    await this.shows(code, within);
+  async reports(result: Result, within?: number): Promise<void> {
     const { order, api } = this.#node;
     const isReported = () => {
       const report = api?.reports.at(-1);

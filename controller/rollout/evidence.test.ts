@@ -186,6 +186,11 @@ const forgotten: readonly [
   ["keeps all lost nodes while a node waits", [nodeOf("n")], ["uid-gone", "uid-n"]],
   ["waits for no node without a running agent", [nodeOf("m", { pod: undefined })], []],
   ["waits for no Node that has just joined", [nodeOf("m", { created: late - 60 })], []],
+  [
+    "keeps all lost nodes while a node waits after the clock was set back",
+    [nodeOf("m", { created: late + 61 })],
+    ["uid-gone"],
+  ],
   ["waits for no unreachable node", [nodeOf("m", { pod: { ...pod, isUnreachable: true } })], []],
 ];
 for (const [condition, nodes, expected, served = 100] of forgotten)

@@ -47,9 +47,14 @@ export const usualTime = ({ policy }: Published): number => usualSeconds(policy.
 /** Seconds that a Node has for its first content if it joins after the publication. */
 const youngSeconds = 120;
 
-/** Seconds for which a Node without the newest content does not count yet. */
-export const untilCounted = ({ created }: NodeFacts, { now, secret }: Published): number =>
-  created > secret.publishedAt ? created + youngSeconds - now : 0;
+/**
+ * Seconds for which a Node without the newest content does not count yet. A Node of the future
+ * counts: the API server's clock was set back since its creation.
+ */
+export function untilCounted({ created }: NodeFacts, { now, secret }: Published): number {
+  const isYoung = created > secret.publishedAt && created <= now + aheadSeconds;
+  return isYoung ? created + youngSeconds - now : 0;
+}
 
 /**
  * Whether the node has its usual time now. If the clock was set back, that time is over as well.

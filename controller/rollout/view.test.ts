@@ -112,6 +112,16 @@ const readiness: readonly [
     "those that lack it are young, but older than the content",
     [...provedNodes(1), ...lacking(3, { created: publishedAt })],
   ],
+  [
+    false,
+    "those that lack it seem to join in the future, because the clock was set back",
+    [...provedNodes(1), ...lacking(3, { created: snapshotOf().now + 61 })],
+  ],
+  [
+    true,
+    "those that lack it join at once by the clock of another API server",
+    [...provedNodes(1), ...lacking(3, { created: snapshotOf().now + 60 })],
+  ],
   [true, "a young node has it", [{ ...askedNode("n", at, "Proved"), ...joined }]],
   [false, "nodes without a pod lack it", [...provedNodes(2), ...lacking(2, { pod: undefined })]],
 ];

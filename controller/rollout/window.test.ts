@@ -100,6 +100,12 @@ const rows: readonly [
     { state: { ...state, since: at + 1 } },
   ],
   [
+    "only one of the nodes that failed if a retry comes before the first proof",
+    ["a", "b", "c"].map((name) => askedNode(name, at, "Failed")),
+    ["a"],
+    { now: at + 60, state: { ...state, since: at + 50 } },
+  ],
+  [
     "a node that works for older content if no further node may become unavailable",
     [workingForOlder("w"), ...free("a")],
     ["w"],
@@ -132,6 +138,11 @@ const rows: readonly [
       template: { isCurrent: true, mode: "Reread", maxUnavailable: 1 },
       target: { ...snapshotOf().target, mode: "Reread" },
     },
+  ],
+  [
+    "no control-plane node while another works for older content",
+    [...provedNodes(1), { ...workingForOlder("w"), ...controlPlane }, nodeOf("b", controlPlane)],
+    ["w"],
   ],
   [
     "no control-plane node while another works",

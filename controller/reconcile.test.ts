@@ -164,7 +164,7 @@ function start(graceSeconds: number, onDelete: WithdrawalPolicy["onDelete"] = "W
       const order = { revision: 1, digest: "d", attempt: 1 };
       const object = { name, nodeUid: name, uid: name, resourceVersion: "1", order };
       nodes.set(name, { name, uid: name, created: 1, isControlPlane: false });
-      nodeObjects.set(name, { ...object, report: undefined });
+      nodeObjects.set(name, { ...object, isDeleting: false, report: undefined });
     },
     manage: (state: ManagementState) => (managementState = state),
     operator: (found: string | undefined) => (group = found),

@@ -84,7 +84,7 @@ function snapshots(time: fc.Arbitrary<number>): fc.Arbitrary<Snapshot> {
     ),
     nodes,
     orphans: fc.array(
-      fc.record({ name: fc.constant("o"), uid: fc.constantFrom("gone", "u1"), object }),
+      fc.record({ name: fc.constantFrom("o", "n1"), uid: fc.constantFrom("gone", "u1"), object }),
     ),
     target: fc.record({
       intent,
@@ -131,6 +131,10 @@ function applied(snapshot: Snapshot, action: Action): Snapshot {
     case "write-template": {
       const { maxUnavailable } = action;
       return { ...snapshot, template: { isCurrent: true, mode: target.mode, maxUnavailable } };
+    }
+    case "delete": {
+      const orphans = snapshot.orphans.filter(({ name }) => name !== action.node.name);
+      return { ...snapshot, orphans };
     }
     case "create":
       return change(action.node, objectOf());

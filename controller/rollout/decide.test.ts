@@ -67,6 +67,27 @@ const steps: readonly [
       nodes: nodesOf(1, { object: undefined }),
       orphans: [{ name: "n0", uid: "former", object: objectOf() }],
     },
+    ["delete"],
+  ],
+  [
+    "the object of a former node has an order",
+    {
+      nodes: nodesOf(1, { object: undefined }),
+      orphans: [{ name: "n0", uid: "former", object: objectOf(orderAt(at)) }],
+    },
+    ["save", "delete"],
+  ],
+  [
+    "a former node's object is being deleted",
+    {
+      nodes: nodesOf(1, { object: undefined }),
+      orphans: [{ name: "n0", uid: "former", object: { ...objectOf(), isDeleting: true } }],
+    },
+    [],
+  ],
+  [
+    "no node has the name of a former node",
+    { ...none, orphans: [{ name: "gone", uid: "former", object: objectOf() }] },
     [],
   ],
   [
@@ -110,6 +131,20 @@ for (const [condition, changes, expected] of steps)
     assert.deepEqual(kinds(changes), expected));
 
 const paused = { isPaused: true };
+const unaskable: readonly (readonly [condition: string, changes: Partial<Snapshot>])[] = [
+  ["the new node has no agent", { nodes: nodesOf(1, { object: undefined, pod: undefined }) }],
+  ["the rollout is paused", paused],
+  ["the policy is missing", { isGuarded: false }],
+  ["the rollout is halted", { state: { ...state, failed: ["f"] } }],
+  ["the content is a release", { ...released, ...release, state: { ...state, served: true } }],
+];
+for (const [condition, changes] of unaskable)
+  test(`deletes the object of a former node although ${condition}`, () => {
+    const orphans = [{ name: "n0", uid: "former", object: objectOf(orderAt(at)) }];
+    const nodes = nodesOf(1, { object: undefined });
+    assert.equal(kinds({ nodes, orphans, ...changes }).at(-1), "delete");
+  });
+
 const pauses: readonly [
   condition: string,
   changes: Partial<Snapshot>,
@@ -227,6 +262,7 @@ const times: readonly [condition: string, changes: Partial<Snapshot>, expected: 
     publishedAt + usual + 1 - now,
   ],
   ["a young node counts", { ...paused, nodes: nodesOf(1, { created: now - 5 }) }, 115],
+  ["a Node of the future is young", { ...paused, nodes: nodesOf(1, { created: now + 100 }) }, 40],
   ["the interval ends", { ...other, ...none, policy: { ...policy, minInterval: 60 } }, 50],
   [
     "a place of the bucket is free",

@@ -10,6 +10,7 @@
 import { isDeepStrictEqual } from "node:util";
 import {
   adoptState,
+  aheadSeconds,
   followRetry,
   gather,
   haltOf,
@@ -83,7 +84,7 @@ function decidePublished(observed: Snapshot, secret: SecretFacts): Decision {
   return decided(
     stateBefore(evidence, window, promotes),
     ...templateAction(snapshot, budget.maxUnavailable),
-    ...createActions(snapshot),
+    ...objectActions(snapshot),
     ...window.asked.map(
       (node) => ({ kind: "ask", node, order: orderFor(snapshot, node) }) as const,
     ),
@@ -123,13 +124,15 @@ function templateAction({ template }: Published, maxUnavailable: number): readon
   return isWritten ? [] : [{ kind: "write-template", maxUnavailable }];
 }
 
-/** A node without an agent needs no object. */
-function createActions({ nodes, orphans }: Published): readonly Action[] {
-  // The object of a former Node with this name must first be garbage-collected.
-  const taken = new Set(orphans.map(({ name }) => name));
-  return nodes
-    .filter(({ name, pod, object }) => pod?.isDeleting === false && !object && !taken.has(name))
-    .map((node) => ({ kind: "create", node }));
+/** A node without an agent needs no object. A former Node's object must be deleted first. */
+function objectActions({ nodes, orphans }: Published): readonly Action[] {
+  const former = new Map(orphans.map((orphan) => [orphan.name, orphan]));
+  return nodes.flatMap((node): readonly Action[] => {
+    const orphan = former.get(node.name);
+    if (orphan !== undefined)
+      return orphan.object.isDeleting ? [] : [{ kind: "delete", node: orphan }];
+    return node.pod?.isDeleting === false && !node.object ? [{ kind: "create", node }] : [];
+  });
 }
 
 /** Seconds until the passing of time alone can change the decision. */
@@ -149,7 +152,7 @@ function untilNodeChanges(
   const { now, secret } = snapshot;
   const isRelease = secret.intent === "release";
   const since = isRelease ? secret.publishedAt : (node.object?.order?.attempt ?? 0);
-  const times = [untilCounted(node, snapshot)];
+  const times = [untilCounted(node, snapshot), node.created - aheadSeconds - now];
   if (node.pod?.isRunning !== true) times.push(secret.publishedAt + usualTime(snapshot) + 1 - now);
   if (isAtWork || verdict === "atWork") times.push(since + usualTime(snapshot) + 1 - now);
   if (verdict === "refused") times.push(untilAskedAgain(node, now));

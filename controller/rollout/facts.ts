@@ -44,6 +44,8 @@ export type PodFacts = Readonly<{
 export type ObjectFacts = Readonly<{
   uid: string;
   resourceVersion: string;
+  /** Someone has deleted it, and its finalizers keep it. */
+  isDeleting: boolean;
   /** Undefined: nothing was asked yet. */
   order: Order | undefined;
   /** Undefined: the agent has reported nothing yet. */
@@ -114,6 +116,9 @@ export type RolloutPolicy = Readonly<{
   probation: number;
 }>;
 
+/** The NodePullSecret of a former Node. `uid`: of this Node. */
+type Orphan = Readonly<{ name: string; uid: string; object: ObjectFacts }>;
+
 export type Snapshot = Readonly<{
   now: number;
   /** Undefined if it is absent, or if someone edited it. */
@@ -128,11 +133,8 @@ export type Snapshot = Readonly<{
     | undefined;
   /** All Nodes that the DaemonSet serves. */
   nodes: readonly NodeFacts[];
-  /**
-   * NodePullSecrets whose Node is gone, until Kubernetes' garbage collector deletes them. `uid`: of
-   * the former Node.
-   */
-  orphans: readonly Readonly<{ name: string; uid: string; object: ObjectFacts }>[];
+  /** NodePullSecrets whose Node is gone, until they are deleted. */
+  orphans: readonly Orphan[];
   target: Wanted;
   policy: RolloutPolicy;
   isPaused: boolean;
@@ -166,6 +168,11 @@ export type Action =
   | Readonly<{ kind: "promote" }>
   /** Writes the DaemonSet with this budget of its rolling update. */
   | Readonly<{ kind: "write-template"; maxUnavailable: number }>
+  /**
+   * Deletes the NodePullSecret of a former Node. The agent of a new Node with the same name would
+   * otherwise follow the former Node's order until the garbage collector deletes the object.
+   */
+  | Readonly<{ kind: "delete"; node: Orphan }>
   /** Creates the node's NodePullSecret, without an order. */
   | Readonly<{ kind: "create"; node: NodeFacts }>
   /** Writes the order into the node's NodePullSecret. */

@@ -338,7 +338,10 @@ const stored = (parts: object): KubernetesObject => {
 
 test("creates a NodePullSecret that is deleted with its Node, and that asks for nothing", () => {
   const kept = { name: "node-a", nodeUid: "n1", uid: "o1", resourceVersion: "12" };
-  assert.deepEqual(keepObject(stored({})), { ...kept, order: undefined, report: undefined });
+  const empty = { isDeleting: false, order: undefined, report: undefined };
+  assert.deepEqual(keepObject(stored({})), { ...kept, ...empty });
+  const metadata = { name: "node-a", deletionTimestamp: "2026-01-02T03:04:05Z" };
+  assert.equal(keepObject(stored({ metadata })).isDeleting, true);
   const [owner] = stored({}).metadata?.ownerReferences ?? [];
   assert.deepEqual(owner, { apiVersion: "v1", kind: "Node", name: "node-a", uid: "n1" });
   const other = { apiVersion: "v1", kind: "ConfigMap", name: "node-a", uid: "c1" };

@@ -127,12 +127,13 @@ export function keepObject(object: KubernetesObject): NodeObject {
     nodeUid: owner?.uid ?? "",
     uid: metadata.uid ?? "",
     resourceVersion: metadata.resourceVersion ?? "",
+    isDeleting: metadata.deletionTimestamp !== undefined,
     order: readOrder(spec),
     report: readReport(status),
   };
 }
 
-/** The new NodePullSecret of a Node. It is deleted with the Node. Nothing is asked yet. */
+/** The new NodePullSecret of a Node. It is deleted after the Node. Nothing is asked yet. */
 export const nodePullSecret = ({ name, uid }: Pick<NodeFacts, "name" | "uid">) => ({
   apiVersion: "globalpullsecret.io/v1alpha1",
   kind: "NodePullSecret",

@@ -228,6 +228,7 @@ const objectOf = (name: string, nodeUid = `uid-of-${name}`): NodeObject => ({
   nodeUid,
   uid: `object-of-${name}`,
   resourceVersion: "1",
+  isDeleting: false,
   order: undefined,
   report: undefined,
 });

@@ -52,6 +52,7 @@ export const reportOf = (result: Result, attempt: number, content = newest): Rep
 export const objectOf = (order?: Order, report?: Report): ObjectFacts => ({
   uid: "object",
   resourceVersion: "1",
+  isDeleting: false,
   order,
   report,
 });

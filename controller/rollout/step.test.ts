@@ -415,6 +415,21 @@ test("counts a node that disappears before it answers as lost, even after a rest
   await world.until(firstContent, isServed);
 });
 
+test("records and deletes the order of a former Node, and gives the new Node an object of its own", async () => {
+  const world = await World.of({ a: "ignores", b: "proves", c: "proves" });
+  await world.until(firstContent, () => world.asked["a"] !== undefined);
+  const former = uidOf(world, "a");
+  world.delete(`${collections.nodes}/a`);
+  await world.join("a", "ignores");
+  const { length } = world.writes;
+  await world.step(firstContent);
+  assert.deepEqual(world.writes.slice(length, length + 2), ["state", "-a"]);
+  assert.deepEqual(world.state.lost, [former]);
+  await world.step(firstContent);
+  const { nodeUid, order } = world.object("a") ?? {};
+  assert.deepEqual([nodeUid, order], [uidOf(world, "a"), undefined]);
+});
+
 test("keeps the object of a Node that was deleted out of the window", async () => {
   const world = await deployed();
   world.delete(`${collections.nodes}/b`);

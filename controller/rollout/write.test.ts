@@ -17,6 +17,7 @@ const nodeNamed = (name: string): NodeFacts => ({
   object: {
     uid: `object-of-${name}`,
     resourceVersion: "7",
+    isDeleting: false,
     order: undefined,
     report: undefined,
   },
@@ -46,7 +47,11 @@ function scripted(answer: (path: string) => ApiError | undefined = () => undefin
   };
   const repairs = new Repairs();
   const context: Writing = {
-    cluster: { create: ask, patch: ask } as unknown as Writing["cluster"],
+    cluster: {
+      create: ask,
+      patch: ask,
+      remove: (path: string, ...version: string[]) => ask(path, version),
+    } as unknown as Writing["cluster"],
     objects: { wrote: (object) => void wrote.push(object) },
     repairs,
     times: () => ({ steady, api: 0 }),
@@ -80,6 +85,15 @@ test("creates an object that its Node owns", async () => {
   const node = nodeNamed("a");
   await write([{ kind: "create", node }]);
   assert.deepEqual(requests, [{ path: collections.nodePullSecrets, body: nodePullSecret(node) }]);
+});
+
+test("deletes the version of a former Node's object that was read", async () => {
+  const { requests, wrote, write } = scripted();
+  const { name, uid, object } = nodeNamed("a");
+  assert.ok(object);
+  await write([{ kind: "delete", node: { name, uid, object } }]);
+  assert.deepEqual(requests, [{ path: objectPath("a"), body: ["object-of-a", "7"] }]);
+  assert.deepEqual(wrote, []);
 });
 
 test("sends 16 requests at a time", async () => {

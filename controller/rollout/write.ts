@@ -37,7 +37,7 @@ export const inParallel = <T>(items: readonly T[], work: (item: T) => Promise<vo
 const pathOf = ({ node }: ObjectAction): string => objectPath(node.name);
 
 export type Writing = Readonly<{
-  cluster: Pick<Cluster, "create" | "patch">;
+  cluster: Pick<Cluster, "create" | "patch" | "remove">;
   objects: Pick<CollectionInformer<NodeObject>, "wrote">;
   repairs: Repairs;
   times: () => Times;
@@ -64,7 +64,8 @@ export async function writeObjects(
     if (repairs.isBusy(times().steady)) return;
     await repairs.attempt(pathOf(action), times().steady, async () => {
       try {
-        objects.wrote(await send(cluster, action));
+        const object = await send(cluster, action);
+        if (object !== undefined) objects.wrote(object);
         written += 1;
       } catch (error) {
         if (!(error instanceof ApiError) || !isAnswered(error)) {
@@ -77,11 +78,18 @@ export async function writeObjects(
   if (failed !== undefined && written === 0) throw failed as Error;
 }
 
-async function send(cluster: Writing["cluster"], action: ObjectAction): Promise<KubernetesObject> {
-  const { node } = action;
+/** The object as it was stored. Undefined after a deletion. */
+async function send(
+  cluster: Writing["cluster"],
+  action: ObjectAction,
+): Promise<KubernetesObject | undefined> {
   if (action.kind === "create")
-    return cluster.create(collections.nodePullSecrets, nodePullSecret(node));
-  const { uid = "", resourceVersion = "" } = node.object ?? {};
+    return cluster.create(collections.nodePullSecrets, nodePullSecret(action.node));
+  const { uid = "", resourceVersion = "" } = action.node.object ?? {};
+  if (action.kind === "delete") {
+    await cluster.remove(pathOf(action), uid, resourceVersion);
+    return undefined;
+  }
   const { revision, digest, attempt } = action.order;
   const spec = { revision, digest, attempt };
   return cluster.patch(pathOf(action), { metadata: { uid, resourceVersion }, spec });

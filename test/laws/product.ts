@@ -81,6 +81,7 @@ function objectFacts({ uid, version, order, report }: NodeObject): ObjectFacts {
   return {
     uid: String(uid),
     resourceVersion: String(version),
+    isDeleting: false,
     order: order && withDigest(order),
     report: report && {
       ...withDigest(report),
@@ -325,6 +326,8 @@ export class Product {
         versions.daemonSet = daemonSet.version;
         return;
       }
+      case "delete":
+        return this.#tolerate(() => this.#delete(action.node.name, read));
       case "create":
         return this.#tolerate(() => this.#create(action.node));
       case "ask":
@@ -361,6 +364,17 @@ export class Product {
     });
   }
 
+  #delete(name: string, read: Read): void {
+    const { objects, machines, t, controller, observer } = this.#world;
+    const object = objects.get(name);
+    if (object === undefined) throw new Refused();
+    this.#write(object.version, read.objects.get(name)?.version, () => {
+      objects.set(t, name, undefined, controller.id);
+      // The object of a present Node asks for no other try, because no person has deleted it.
+      if (machines.get(name)?.uid !== object.owner) observer.objectGone(object);
+    });
+  }
+
   #ask({ node, order }: Extract<Action, { kind: "ask" }>, read: Read): void {
     const world = this.#world;
     const { objects, t, controller } = world;
@@ -371,8 +385,7 @@ export class Product {
     this.#write(object.version, read.objects.get(node.name)?.version, () => {
       const version = ++world.ids;
       objects.set(t, node.name, { ...object, version, order: asked }, controller.id);
-      const machine = world.machines.get(node.name);
-      world.observer.asked(machine?.uid === object.owner ? machine : undefined, asked);
+      world.observer.asked(object, asked);
     });
   }
 
@@ -429,6 +442,8 @@ function describe(action: Action): string {
       return `saves ${JSON.stringify(action.state)}`;
     case "write-template":
       return `writes the template, maxUnavailable ${action.maxUnavailable}`;
+    case "delete":
+      return `deletes the object of the former ${action.node.name}`;
     case "create":
       return `creates the object of ${action.node.name}`;
     case "ask":

@@ -44,6 +44,7 @@ function judgeNode(world: World, machine: Machine): void {
     machine.silentFor = 0;
     return;
   }
+  if (!isSilent) world.observer.notReadyEnded();
   machine.silentFor = isSilent ? machine.silentFor + 1 : 0;
   if (machine.silentFor === graceSeconds) {
     log(world, () => `${machine.name} is NotReady`);

@@ -64,7 +64,12 @@ function setKill(world: World, n: number): void {
 export function lag(world: World, n: number): void {
   const { controller, t } = world;
   const seconds = () => between(world, 0, 4);
-  controller.lag = { core: seconds(), pods: seconds(), objects: seconds(), nodes: seconds() };
+  controller.lag = {
+    core: seconds(),
+    pods: seconds(),
+    objects: seconds(),
+    nodes: seconds(),
+  };
   controller.lagUntil = t + 5 + (n % 60);
 }
 

@@ -168,6 +168,26 @@ const rows: readonly [law: Law, fault: string, rewrite: Rewrite, plan: Plan][] =
     planWith([at(300, "bad")]),
   ],
   [
+    "break",
+    "leaves a former Node's order to a new machine",
+    without("delete"),
+    planWith([at(300, "badSilent"), at(305, "sameName", 2, 1)], { seed: 95, nodes: 6 }),
+  ],
+  [
+    "restart",
+    "deletes the objects of nodes that failed",
+    (decision, { nodes }) =>
+      withActions(decision, [
+        ...decision.actions,
+        ...nodes.flatMap(({ name, uid, object }): Action[] =>
+          object?.report?.result === "Failed"
+            ? [{ kind: "delete", node: { name, uid, object } }]
+            : [],
+        ),
+      ]),
+    planWith([at(300, "badSome")], { policy: { ...defaultPolicy, maxFailures: 2 } }),
+  ],
+  [
     "status",
     "is always Ready",
     (decision) => withView(decision, { isReady: true }),
@@ -218,6 +238,16 @@ for (const [law, fault, rewrite, plan] of rows)
     const broken = brokenLaw(plan, { rewrite });
     assert.equal(broken?.law, law, broken?.message);
   });
+
+test("keeps every law if the clock is set back before content that breaks some kubelets", () => {
+  const events = [at(312, "clock", 0, 363), at(314, "badSomeSilent")];
+  for (let seed = 1; seed <= 10; seed += 1)
+    assert.equal(
+      brokenLaw(planWith(events, { seed, nodes: 37 }))?.message,
+      undefined,
+      `seed ${seed}`,
+    );
+});
 
 for (const kind of ["edit", "withdrawOne", "bad", "withdraw", "join", "upgrade"] as const)
   test(`keeps every law if etcd is restored after the event ${kind}`, () => {

@@ -40,10 +40,10 @@ export class Laws implements Observer {
     number,
     Readonly<{ revision: number; content: Content; count: number }>
   >();
-  /** The Nodes whose available agent was replaced by an agent of this template. */
-  readonly #replaced = new Map<number, Set<string>>();
-  /** How many NotReady Nodes were deleted. The update's budget was raised by one for each. */
-  #deletedNotReady = 0;
+  /** The Nodes whose available agent was replaced by an agent of this template, since when. */
+  readonly #replaced = new Map<number, Readonly<{ names: Set<string>; since: number }>>();
+  /** When NotReady Nodes were deleted or returned. Each had raised the update's budget by one. */
+  readonly #endedNotReady: number[] = [];
   /** The Nodes that the controller has recorded as asked. */
   #recorded: ReadonlySet<number> = new Set();
   /** The newest revision since the installation. */
@@ -102,22 +102,28 @@ export class Laws implements Observer {
 
   recorded(uids: readonly number[]): void {
     this.#recorded = new Set(uids);
+    // A controller that lags behind can record a Node that is gone.
+    const present = new Set(Array.from(this.#world.machines.values(), ({ uid }) => uid));
+    for (const uid of uids) if (!present.has(uid)) this.#assumeGone(uid);
   }
 
-  asked(machine: Machine | undefined, { revision, content, attempt }: Order): void {
+  asked({ name, owner }: NodeObject, { revision, content, attempt }: Order): void {
     const world = this.#world;
     const { t } = world;
     // An order of a release only marks the object of a node that is left behind.
     if (content !== nothing && (t < world.pausedUntil || t < world.unguardedUntil))
-      fail("held", `asks ${machine?.name} while it may not`);
-    if (machine === undefined) return;
+      fail("held", `asks ${name} while it may not`);
     const { asked, histories } = this.truth;
-    const last = asked.get(machine.uid);
-    if (last !== undefined && revision < last.revision && !this.truth.isBehind)
-      fail("back", `asks ${machine.name} for ${revision} after ${last.revision}`);
+    const last = asked.get(owner);
+    // Agents follow no older order, so an order of a controller that lags behind changes nothing.
+    const canKnow = !this.truth.isBehind && t >= world.controller.lagUntil;
+    if (last !== undefined && revision < last.revision && canKnow)
+      fail("back", `asks ${name} for ${revision} after ${last.revision}`);
     if (histories.get(revision)?.content !== content)
-      fail("back", `asks ${machine.name} for ${content}, which is not revision ${revision}`);
-    asked.set(machine.uid, this.#askedNow({ revision, attempt }));
+      fail("back", `asks ${name} for ${content}, which is not revision ${revision}`);
+    // A controller that lags behind can ask a Node that is gone.
+    const goneAt = world.machines.get(name)?.uid === owner ? undefined : t;
+    asked.set(owner, { ...this.#askedNow({ revision, attempt }), goneAt });
   }
 
   reported({ owner }: NodeObject, { revision, attempt, result }: Report): void {
@@ -139,21 +145,24 @@ export class Laws implements Observer {
     return Math.max(controller.startsAt, unguardedUntil) > t;
   }
 
+  notReadyEnded(): void {
+    this.#endedNotReady.push(this.#world.t);
+  }
+
   nodeGone(machine: Machine): void {
-    if (isNotReady(machine)) this.#deletedNotReady += 1;
-    const { t } = this.#world;
-    this.#assumeAsked(machine);
-    const asked = this.truth.asked.get(machine.uid);
-    if (asked === undefined) return;
-    asked.goneAt = t;
-    if (this.#isUnseen()) asked.answeredAt = undefined;
+    if (isNotReady(machine)) this.notReadyEnded();
+    this.#assumeGone(machine.uid);
   }
 
   /** A controller that was killed cannot know whether it has asked a node that it has recorded. */
-  #assumeAsked({ uid }: Machine): void {
+  #assumeGone(uid: number): void {
     const { asked } = this.truth;
     if (this.#recorded.has(uid) && asked.get(uid)?.revision !== this.#newest)
       asked.set(uid, this.#askedNow({ revision: this.#newest, attempt: 0 }));
+    const last = asked.get(uid);
+    if (last === undefined) return;
+    last.goneAt ??= this.#world.t;
+    if (this.#isUnseen()) last.answeredAt = undefined;
   }
 
   #askedNow({ revision, attempt }: Pick<Order, "revision" | "attempt">): Asked {
@@ -190,8 +199,9 @@ export class Laws implements Observer {
     const age = source === machine.secret ? reactionSeconds : 95;
     for (const [index, value] of content.split("-").entries()) {
       const since = this.truth.removedSince[index];
-      // An agent that was frozen acts before it has seen what happened meanwhile.
-      const from = Math.max(since ?? t, machine.frozenUntil);
+      // An agent that was frozen or offline acts before it has seen what happened meanwhile.
+      const { frozenUntil, offlineUntil, agentOfflineUntil } = machine;
+      const from = Math.max(since ?? t, frozenUntil, offlineUntil, agentOfflineUntil);
       if (value !== "0" && since !== undefined && t - from > age)
         fail("join", `${name} joins with ${content}, of which a part was removed before`);
     }
@@ -233,8 +243,9 @@ export class Laws implements Observer {
 
   replaced(name: string, template: Template): void {
     noteClock(this.#world, this.truth);
-    const names = this.#replaced.get(template.id) ?? new Set();
-    this.#replaced.set(template.id, names.add(name));
+    const first = { names: new Set<string>(), since: this.#world.t };
+    const { names, since } = this.#replaced.get(template.id) ?? first;
+    this.#replaced.set(template.id, { names: names.add(name), since });
     if (template.starts && template.life !== 10) return;
     // A jump of the clock makes the first pod of the template look old.
     if (template.id === this.truth.templateAtJump) return;
@@ -242,13 +253,15 @@ export class Laws implements Observer {
       const machine = this.#world.machines.get(node);
       return machine !== undefined && isOnline(this.#world, machine) && !isNotReady(machine);
     });
-    if (present.length > 1 + this.#deletedNotReady)
+    const ended = this.#endedNotReady.filter((t) => t > since - reactionSeconds).length;
+    if (present.length > 1 + ended)
       fail("upgrade", `an agent that dies has replaced ${present.join(" and ")}`);
   }
 
   completed(leftBehind: readonly string[]): void {
     // Nobody can know what is on a machine that joined after the release, or that has not reported
-    // and joined with its former disk, or seems to be younger because the clock was set back.
+    // and joined with its former disk, or seems to be younger because the clock was set back, or
+    // took the order of a former Node with its name while no controller ran.
     const { dismissed, publishedAt, jumps } = this.truth;
     const { publishedAt: stamped = 0 } = this.#world.secrets.get(only) ?? {};
     const releasedAt = publishedAt.at(-1) ?? 0;
@@ -258,7 +271,8 @@ export class Laws implements Observer {
       const hasReported = object?.owner === uid && object.report !== undefined;
       const { created = 0 } = this.#world.nodes.get(name) ?? {};
       const seemsYounger = jumps > 0 && created > stamped;
-      const isUnknown = !hasReported && (machine.hasFormerDisk || seemsYounger);
+      const isUnseen = machine.joinedAt < this.#world.controller.startsAt;
+      const isUnknown = !hasReported && (machine.hasFormerDisk || seemsYounger || isUnseen);
       const isExcepted = machine.joinedAt > releasedAt || isUnknown || dismissed.has(uid);
       if (!isExcepted && disk.file !== nothing && !leftBehind.includes(name))
         fail("status", `${name} still has ${disk.file}, and is not left behind`);

@@ -129,7 +129,9 @@ function calmDown(world: World): void {
   controller.startsAt = Math.min(controller.startsAt, t + 30);
   world.pausedUntil = world.unguardedUntil = controller.lagUntil = controller.losesAnswersUntil = 0;
   for (const machine of world.machines.values()) {
-    machine.unfitUntil = machine.offlineUntil = machine.slowUntil = machine.agentOfflineUntil = 0;
+    machine.unfitUntil = machine.slowUntil = 0;
+    machine.offlineUntil = Math.min(machine.offlineUntil, t);
+    machine.agentOfflineUntil = Math.min(machine.agentOfflineUntil, t);
     machine.frozenUntil = Math.min(machine.frozenUntil, t);
     if (machine.isDead && world.cloud !== "never") machine.goneAt ||= t + 1;
     if (!machine.isKubeletUp && machine.kubeletBackAt === 0 && !machine.isRunning)
@@ -199,21 +201,29 @@ function play(plan: Plan, options: RunOptions = {}): Run {
     replaceBroken(world);
   };
   const took = run.until(isOver, endSeconds(run), each);
-  if (took === undefined && !needsPerson(run)) fail("end", missing(run, churns));
+  if (took === undefined && !needsPerson(run, plan)) fail("end", missing(run, churns));
   run.took = took;
   return run;
 }
 
-/** Too many nodes were silent, and will not answer any more. Only a person can judge this. */
-function needsPerson({ world, laws }: Run): boolean {
+/**
+ * Only a person can judge these: too many nodes were silent and will not answer any more, because
+ * they are gone or a person has deleted their objects; or a kubelet died three times by itself
+ * during its change, as if the content had broken it.
+ */
+function needsPerson({ world, laws }: Run, { events }: Plan): boolean {
   const { truth } = laws;
   const revision = world.secrets.get(only)?.revision ?? 0;
   if (truth.isBehind) return true;
+  const deaths = events.filter(({ kind }) => kind === "kubeletDies").length;
+  if (deaths >= 3 && (truth.histories.get(revision)?.failed.size ?? 0) > 0) return true;
   const uids = new Set(
     [...world.machines.values()].filter(({ isDead }) => !isDead).map(({ uid }) => uid),
   );
-  const dead = lostOf(world, truth, revision).filter((uid) => !uids.has(uid));
-  return truth.haltedBy === "lost" && dead.length > guardOf(0);
+  const quiet = lostOf(world, truth, revision).filter(
+    (uid) => !uids.has(uid) || truth.dismissed.has(uid),
+  );
+  return truth.haltedBy === "lost" && quiet.length > guardOf(0);
 }
 
 /** The law that the plan breaks, if it breaks one. */

@@ -69,10 +69,14 @@ export class Seconds {
     const removes = withoutRemoved(content, wanted) !== content;
     if (this.#lasts("removal is due", isDue && removes))
       fail("removal", `${wanted} is not published, and removes a registry`);
-    // After a jump of the clock, former publications can take their places for longer.
-    const { publishedAt, jumpedAt } = this.#truth;
-    const recent = publishedAt.filter((time) => t - time < 3600 || time <= jumpedAt).length;
-    const isFree = recent < 6 && policy.minInterval === 0;
+    // A publication takes a place for ten minutes, or longer if the clock is set back meanwhile. If
+    // it is set back by more than an hour, all places are free.
+    const { publishedAt, setBacks } = this.#truth;
+    const inLastHour = ({ at }: { at: number }) => t - at < 3600;
+    const recent = publishedAt.filter((at) => inLastHour({ at })).length;
+    const back = setBacks.filter(inLastHour).reduce((sum, { seconds }) => sum + seconds, 0);
+    const taken = recent + (back < 3600 ? back / 600 : 0);
+    const isFree = taken < 6 && policy.minInterval === 0;
     if (this.#lasts("publication is due", isDue && isFree))
       fail("publication", `${wanted} is not published`);
   }
@@ -120,6 +124,8 @@ export class Seconds {
       most = Math.max(most, provedOf(revision));
       const isPunctual =
         asked !== undefined &&
+        // A newer order can follow while the kubelet is down for an older one.
+        asked.attempt === change.attempt &&
         asked.at > truth.jumpedAt &&
         this.#world.t - asked.at <= asked.usualSeconds;
       if (isPunctual) punctual.set(revision, (punctual.get(revision) ?? 0) + 1);

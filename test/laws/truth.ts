@@ -99,6 +99,8 @@ export type Truth = {
   jumpedAt: number;
   /** The sum of all jumps, in seconds. */
   jumped: number;
+  /** When the clock was set back, and by how much. */
+  setBacks: { at: number; seconds: number }[];
   clock: number;
   /** The DaemonSet's template at the last jump. */
   templateAtJump: number;
@@ -129,6 +131,7 @@ export function newTruth(world: World): Truth {
     jumps: 0,
     jumpedAt: -1,
     jumped: 0,
+    setBacks: [],
     clock: 0,
     templateAtJump: 0,
     isBehind: false,
@@ -145,6 +148,7 @@ export function noteClock(world: World, truth: Truth): void {
   const { clock } = world;
   if (clock === truth.clock) return;
   truth.jumped += Math.abs(clock - truth.clock);
+  if (clock < truth.clock) truth.setBacks.push({ at: world.t, seconds: truth.clock - clock });
   truth.clock = clock;
   noteJump(world, truth);
 }

@@ -169,13 +169,15 @@ export type Observer = {
   promoted(secret: Secret): void;
   /** These Nodes are recorded as asked, before they are asked. */
   recorded(uids: readonly number[]): void;
-  asked(machine: Machine | undefined, order: Order): void;
+  asked(object: NodeObject, order: Order): void;
   completed(leftBehind: readonly string[]): void;
   /** The controller's state is deleted. */
   forgotten(): void;
   /** A backup of etcd is restored, with this Secret. */
   restored(secret: Secret | undefined): void;
   claimed(claim: Claim): void;
+  /** A NotReady Node is Ready again, or is deleted. */
+  notReadyEnded(): void;
   nodeGone(machine: Machine): void;
   objectGone(object: NodeObject): void;
   reported(object: NodeObject, report: Report): void;
@@ -355,9 +357,13 @@ export function join(world: World, name: string, disk?: Disk): Machine {
 export function removeNode(world: World, machine: Machine): void {
   log(world, () => `${machine.name} is deleted`);
   const { name, disk } = machine;
-  // A machine whose file breaks its kubelet does not come back.
-  const canReturn = disk.journal !== undefined && !breakageOf(world, machine, disk.file);
-  if (canReturn && chance(world, 0.5)) world.disks.push(structuredClone(disk));
+  // A machine whose content breaks its kubelet does not come back. Its file can be overwritten.
+  const { journal, file } = disk;
+  const breaks = [file, journal?.change?.content ?? nothing].some((content) =>
+    breakageOf(world, machine, content),
+  );
+  if (journal !== undefined && !breaks && chance(world, 0.5))
+    world.disks.push(structuredClone(disk));
   world.nodes.set(world.t, name, undefined);
   world.machines.delete(name);
   world.leaving.add(name);

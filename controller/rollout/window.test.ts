@@ -100,6 +100,12 @@ const rows: readonly [
     { state: { ...state, since: at + 1 } },
   ],
   [
+    "neither of two nodes that were at work before a retry and before the first proof",
+    [askedNode("a", at), askedNode("b", at)],
+    [],
+    { now: at + 60, state: { ...state, since: at + 50 } },
+  ],
+  [
     "only one of the nodes that failed if a retry comes before the first proof",
     ["a", "b", "c"].map((name) => askedNode(name, at, "Failed")),
     ["a"],

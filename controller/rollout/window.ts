@@ -77,9 +77,12 @@ class Places {
    * also if no further node may become unavailable. But while another node may, that node goes
    * first (`byPriority`): the machines that died during the older content would otherwise be asked
    * first, and halt the newer content.
+   *
+   * A node that was asked before a retry has its place. But more nodes than places can seem to be
+   * at work, because a delayed report can replace the answer of a node.
    */
   waitsForPlace(evidence: NodeEvidence): WaitReason | undefined {
-    if (this.#hasPlace(evidence)) return undefined;
+    if (this.#hasPlace(evidence)) return this.#newest > this.#mostForNewest ? "window" : undefined;
     const isFull = !evidence.isAtWork && this.#taken >= this.#most;
     return isFull || this.#newest >= this.#mostForNewest ? "window" : undefined;
   }

@@ -76,7 +76,7 @@ export class Seconds {
     const recent = publishedAt.filter((at) => inLastHour({ at })).length;
     const back = setBacks.filter(inLastHour).reduce((sum, { seconds }) => sum + seconds, 0);
     const taken = recent + (back < 3600 ? back / 600 : 0);
-    const isFree = taken < 6 && policy.minInterval === 0;
+    const isFree = taken <= 5 && policy.minInterval === 0;
     if (this.#lasts("publication is due", isDue && isFree))
       fail("publication", `${wanted} is not published`);
   }

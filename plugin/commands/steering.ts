@@ -66,7 +66,7 @@ export const withdraw = command(
     example: "--yes",
     more: `${more}\n\n${overPolicy}`,
     flags: {
-      wait: { read: duration, what: "how long to wait for the nodes" },
+      wait: { read: duration, what: "how long to wait for all nodes, also absent ones" },
       "helm-release": {
         read: text,
         what: "do nothing if this release did not create the controller, or if none ever ran",
@@ -84,7 +84,8 @@ export const withdraw = command(
     }
     await agree(yes, `Take the pull secret off every node of ${cluster.identity}?`, io);
     await steer(cluster, { state: "Withdrawn" });
-    if (wait !== undefined) return untilServed(cluster, { timeout: wait, present: [] }, io);
+    if (wait !== undefined)
+      return untilServed(cluster, { timeout: wait, present: [], absent: true }, io);
     io.out(asked);
     return 0;
   },

@@ -54,6 +54,8 @@ type Waiting = Readonly<{
   present: readonly PresentSource[];
   /** Whether to wait until all nodes have removed the entries of deleted Secrets. */
   deleted?: boolean;
+  /** Whether absent nodes too must have confirmed a withdrawal. */
+  absent?: boolean;
   /** Whether a withdrawal counts as a failure. */
   notWithdrawn?: boolean;
 }>;
@@ -66,7 +68,7 @@ const withdrawn: Served = {
 /** Waits for these versions, prints the outcome, and returns the exit code. */
 export async function untilServed(
   cluster: Cluster,
-  { timeout, present, deleted = false, notWithdrawn }: Waiting,
+  { timeout, present, deleted = false, absent = false, notWithdrawn }: Waiting,
   io: ScreenIo,
 ): Promise<ExitCode> {
   let last: Served | undefined;
@@ -74,7 +76,7 @@ export async function untilServed(
   const show = printChanges(io.err);
   const each = (object: GlobalPullSecret | undefined) => {
     if (notWithdrawn && object?.spec?.managementState === "Withdrawn") return withdrawn;
-    const now = judgeServed(object, present, { deleted });
+    const now = judgeServed(object, present, { deleted, absent });
     denied = deniedOf(object);
     if (now.is !== "waiting") return now;
     show(now.why);

@@ -20,8 +20,11 @@ export type PresentSource = Readonly<{
   named?: boolean;
 }>;
 
-/** `deleted`: the sources' Secrets were deleted, so no node should have their entries. */
-type Wanted = Readonly<{ deleted?: boolean }>;
+/**
+ * `deleted`: the sources' Secrets were deleted, so no node should have their entries. `absent`:
+ * absent nodes too must have confirmed a withdrawal.
+ */
+type Wanted = Readonly<{ deleted?: boolean; absent?: boolean }>;
 
 /** `waiting`: the controller continues by itself. `failed`: a person has to act. */
 export type Served = Readonly<{ is: "served" | "waiting" | "failed"; why: string }>;
@@ -35,14 +38,14 @@ export type Served = Readonly<{ is: "served" | "waiting" | "failed"; why: string
 export function judgeServed(
   object: GlobalPullSecret | undefined,
   present: readonly PresentSource[],
-  { deleted = false }: Wanted = {},
+  { deleted = false, absent = false }: Wanted = {},
 ): Served {
   if (object === undefined)
     return waiting("the controller has not created globalpullsecret/cluster yet");
   if (!isObserved(object))
     return waiting(`generation ${object.metadata.generation} of spec ${notRead}`);
   // While the object is withdrawn, no version of any source is served.
-  if (object.spec?.managementState === "Withdrawn") return judgeWithdrawn(object);
+  if (object.spec?.managementState === "Withdrawn") return judgeWithdrawn(object, absent);
   const judgePresence = deleted ? judgeDeletion : judgeSource;
   const judged: readonly Judged[] = present.map((source) => judgePresence(object, source));
   const open =
@@ -77,9 +80,11 @@ const givenBack: ReadonlySet<string> = new Set<ReadyReason>([
   "NodesLeftBehind",
 ]);
 
-function judgeWithdrawn(object: GlobalPullSecret): Served {
+function judgeWithdrawn(object: GlobalPullSecret, absent: boolean): Served {
   const { reason = "", message = "" } = conditionOf(object.status, "Ready") ?? {};
-  if (isTrue(object, "Ready") && givenBack.has(reason)) return { is: "served", why: message };
+  const isAwaited = absent && reason === "NodesAwaited";
+  if (isTrue(object, "Ready") && givenBack.has(reason) && !isAwaited)
+    return { is: "served", why: message };
   if (isTrue(object, "Stalled")) return failed(messageOf(object, "Stalled"));
   return waiting(messageOf(object, "Ready"));
 }

@@ -238,7 +238,7 @@ export function unguarded(revision: number): Notice {
 
 /** `writers`: the names of the Secrets that changed, each with the programs that wrote it. */
 export function flapping(writers: readonly string[]): Notice {
-  const what = `changes too often, so newer content is published once in ten minutes; written by ${list(writers) || "unknown programs"}`;
+  const what = `change too often, written by ${list(writers) || "unknown programs"}`;
   return lasting("flapping", line(finding("flapping", "sources", "Secrets", what)), "");
 }
 

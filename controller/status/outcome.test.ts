@@ -99,7 +99,7 @@ const table: readonly (readonly [
     [
       [
         "flapping",
-        /GPS339 .*once in ten minutes; written by kube-system\/team-a \(argocd, helm\);/,
+        /GPS339 .*Secrets: change too often, written by kube-system\/team-a \(argocd, helm\);/,
       ],
     ],
   ],

@@ -14,7 +14,7 @@ export const conditions = {
     "Every source is accepted. If a source of `spec.sources` is refused, only this condition changes.",
   CredentialsVerified: "Registries were asked, and none denies a credential that is in force.",
   NodesLeftOut:
-    "Some nodes cannot be served now, or may keep withdrawn entries. The message names ten.",
+    "Some nodes cannot be served now, or may keep withdrawn entries. The message names some.",
 } as const;
 
 /** Reasons when Ready is True. */
@@ -38,7 +38,7 @@ export const reconcilingReasons = {
   RollingOut: "Nodes have proved the revision, and others are asked to take it.",
   RollingOutLater: "A change waits until `spec.rollout.minInterval` is over.",
   SourceFlapping:
-    "The Secrets change so often that newer content is published once in ten minutes. The message names their writers.",
+    "The Secrets change so often that newer content is published once in ten minutes. An Event with this reason names their writers.",
   NodesOutOfReach: "The kubelet of every node without the revision does not answer.",
   WithdrawalAwaited:
     "A Secret is deleted, empty, or has lost most of its registries, and the grace period is not over.",
@@ -76,7 +76,8 @@ export const otherReasons = {
     "CredentialsVerified: a registry denies a credential in force. Nothing changes on nodes.",
   NotVerified: "CredentialsVerified: no registry has answered, or none was asked.",
   NoneLeftOut: "NodesLeftOut: no node is left out.",
-  NodesCannotBeServed: "NodesLeftOut: some nodes cannot be served now.",
+  NodesCannotBeServed:
+    "NodesLeftOut: some nodes cannot be served now. In a withdrawal: NodesAwaited, NodesLeftBehind.",
 } as const;
 
 /** Reasons in `status.nodes.waiting`: why a node does not have the revision. */

@@ -174,7 +174,10 @@ const lasting: Readonly<Record<TroubleKind, Lasting>> = {
   flapping: [
     "15m",
     "The Secrets change too often",
-    status("The first line names the Secrets and the programs that write them. Stop one of them."),
+    eventOf(
+      "SourceFlapping",
+      "The message names the Secrets and the programs that write them. Stop one of them.",
+    ),
     codeOf("flapping"),
   ],
   failed: [

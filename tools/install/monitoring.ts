@@ -38,7 +38,7 @@ export const panels: readonly Panel[] = [
   },
   {
     title: "Lasting failures",
-    description: "1 while a failure lasts. kubectl pull-secret status explains it.",
+    description: "1 while a failure lasts. The Event with this reason explains it.",
     expr: "max by (reason) (global_pull_secret_trouble)",
     bad: 1,
   },

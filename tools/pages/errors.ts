@@ -40,8 +40,8 @@ export const sections: readonly Section[] = [
   },
   {
     title: "Warnings about pull secrets",
-    lead: "Found as the codes above. The Event `AcceptedWithWarnings` reports them.",
-    seen: seenInDocuments,
+    lead: "Found as the codes above.",
+    seen: "the Event `AcceptedWithWarnings`, the controller's log, and `kubectl pull-secret check` for a file",
     catalogue: only(documents, (code) => code >= "GPS150"),
     usual: general.warning,
   },
@@ -56,7 +56,7 @@ export const sections: readonly Section[] = [
   {
     title: "Controller",
     lead: `Found by the controller, in Events, in conditions and in its log.`,
-    seen: "`kubectl pull-secret status`",
+    seen: "`kubectl pull-secret status`, or `kubectl get events -n kube-system`",
     catalogue: { ...controller, ...unservedNodes },
     usual: general.controller,
   },

@@ -20,7 +20,7 @@ ${table(
   ],
 )}
 
-\`source_accepted{source}\` exists for \`additional-pull-secret\` while the Secret exists, and for \`original\` if one is configured. \`credential_expiry_timestamp_seconds{source}\` exists if a credential of the source has an expiry: a JWT, or a token of Amazon ECR. \`registries{answer}\` counts the registries by their last answer about the credential. Other metrics: \`reconcile_total{result}\`,
+\`source_accepted{source}\` exists for \`additional-pull-secret\` while the Secret exists, for each Secret of \`spec.sources\`, and for \`original\` if one is configured. \`credential_expiry_timestamp_seconds{source}\` exists if a credential of the source has an expiry: a JWT, or a token of Amazon ECR. \`registries{answer}\` counts the registries by their last answer about the credential. Other metrics: \`reconcile_total{result}\`,
 \`reconcile_duration_seconds\`, \`last_success_timestamp_seconds\`, \`api_requests_total{method,status}\`, \`events_total{reason}\`, \`events_dropped_total\`,
 \`build_info{version}\`, and \`leader\`, 1 in the controller that holds the Lease.
 

@@ -40,7 +40,8 @@ export const byItself: Readonly<Record<string, string>> = {
   GPS307:
     "The controller has deleted its other objects. Status names the node until the Node or its NodePullSecret is deleted.",
   GPS308: "The controller publishes nothing new. The content in force stays.",
-  GPS310: "If the source was in force, its entries stay for the grace period and are then removed.",
+  GPS310:
+    "If the source was in force, its entries stay for the grace period and are then removed (with `onDelete: Keep`, they stay).",
   GPS311: "The controller notices a new right within a minute and a half.",
   GPS313: "The source is left out.",
   GPS314: "Both sources are used.",

@@ -29,8 +29,15 @@ spec:
 
 type Name = "first" | "second";
 
-/** Two FleetSecrets that select the namespace x by the label `by-NAME`. */
-async function rivals(t: TestContext, spec: Partial<FleetSecretSpec> = {}) {
+/**
+ * Two FleetSecrets that select the namespace x by the label `by-NAME`. `other`: in what the spec of
+ * the second one differs.
+ */
+async function rivals(
+  t: TestContext,
+  spec: Partial<FleetSecretSpec> = {},
+  other: Partial<FleetSecretSpec> = {},
+) {
   t.mock.timers.enable({ apis: ["setTimeout", "Date"], now: Date.parse("2026-11-27") });
   t.mock.method(performance, "now", () => Date.now());
   const api = new FakeApi();
@@ -45,10 +52,10 @@ async function rivals(t: TestContext, spec: Partial<FleetSecretSpec> = {}) {
   const source = () => ({
     secret: { metadata: { resourceVersion: "1" }, type: "Opaque", data: {} },
   });
-  const label = async (name: Name, value: string | null, namespace = "x") =>
+  const label = async (name: Name, value: string, namespace = "x") =>
     void (await home.apply(
       `/api/v1/namespaces/${namespace}`,
-      { metadata: { name: namespace, labels: value === null ? {} : { [`by-${name}`]: value } } },
+      { metadata: { name: namespace, labels: { [`by-${name}`]: value } } },
       { manager: name, force: true },
     ));
   for (const name of ["first", "second"] as const)
@@ -63,11 +70,12 @@ async function rivals(t: TestContext, spec: Partial<FleetSecretSpec> = {}) {
         via: "ClusterResourceSet",
         removal: { grace: "30s", deadline: "1h" },
         ...spec,
+        ...(name === "second" && other),
       },
     });
   return {
     select: async (name: Name, namespace?: string) => await label(name, "yes", namespace),
-    deselect: async (name: Name) => await label(name, null),
+    deselect: async (name: Name) => await label(name, "no"),
     async makeCanary(namespace: string) {
       const metadata = { name: namespace, labels: { stage: "canary" } };
       await home.apply(
@@ -84,6 +92,9 @@ async function rivals(t: TestContext, spec: Partial<FleetSecretSpec> = {}) {
         { metadata: { name }, spec: { managementState } },
         { manager: "steering", force: true },
       )),
+    /** The kinds of the objects that were deleted, in order. */
+    deletions: () =>
+      api.asked.flatMap(({ verb, resource }) => (verb === "delete" ? [resource] : [])),
     /** Puts a finalizer on the Secret. */
     async hold() {
       const [path = ""] = copies;
@@ -128,6 +139,35 @@ async function rivals(t: TestContext, spec: Partial<FleetSecretSpec> = {}) {
 
 type Rivals = Awaited<ReturnType<typeof rivals>>;
 
+for (const [what, other] of [
+  ["another target", { target: { name: "other" } }],
+  ["another transport", { via: "Direct" }],
+] as const)
+  test(`does not wait for a FleetSecret with ${what}, and removes the ClusterResourceSet before its Secret`, async (t) => {
+    const scenario = await rivals(t, {}, other);
+    for (const name of ["first", "second"] as const) await scenario.select(name);
+    await scenario.pass(60);
+    await scenario.deselect("first");
+    await scenario.pass(60);
+    assert.deepEqual([scenario.state("first"), scenario.isIn("x")], [undefined, false]);
+    const kinds = ["addons.cluster.x-k8s.io/clusterresourcesets", "secrets"];
+    assert.deepEqual(scenario.deletions(), kinds);
+  });
+
+for (const [when, removalPolicy, state] of [
+  ["with the removal policy Orphan", "Orphan", "Managed"],
+  ["during a pause", "Delete", "Paused"],
+] as const)
+  test(`leaves the Secret in a deselected cluster ${when}`, async (t) => {
+    const scenario = await rivals(t, { removalPolicy });
+    await scenario.select("first");
+    await scenario.pass(60);
+    await scenario.steer("first", state);
+    await scenario.deselect("first");
+    await scenario.pass(90);
+    assert.ok(scenario.isIn("x"));
+  });
+
 /** What ends the service of a cluster by an object. */
 const ends: readonly (readonly [what: string, end: (scenario: Rivals) => Promise<void>])[] = [
   ["deselects the cluster", ({ deselect }) => deselect("first")],
@@ -164,6 +204,7 @@ test("leaves the Secret in place until its paused successor takes it over", asyn
   await scenario.remove("first");
   await scenario.pass(90);
   assert.deepEqual([scenario.owner(), scenario.state("first")], ["first", "Leaving GPS468"]);
+  assert.match(scenario.reason("first"), / kube-system\/second/);
   await scenario.steer("second", "Managed");
   await scenario.pass(60);
   assert.deepEqual([scenario.owner(), scenario.state("first")], ["second", undefined]);

@@ -176,8 +176,8 @@ export function countValues(bytes: Uint8Array): number {
 function endOfString(bytes: Uint8Array, start: number): number {
   let end = start;
   do end = bytes.indexOf(quotationMark, end + 1);
-  while (end > 0 && isEscaped(bytes, end));
-  return end < 0 ? bytes.length : end;
+  while (end !== -1 && isEscaped(bytes, end));
+  return end === -1 ? bytes.length : end;
 }
 
 function isEscaped(bytes: Uint8Array, at: number): boolean {

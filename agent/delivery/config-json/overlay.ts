@@ -118,7 +118,7 @@ function merge(from: Values, to: Values, into: Values, isOurs: IsOurs): Values {
     if (from.has(key) === to.has(key) && isSameValue(before, after)) continue;
     if (to.has(key)) {
       if (!isOurs(key, after)) next.set(key, after);
-    } else if (next.has(key) && isSameValue(next.get(key), before)) next.delete(key);
+    } else if (isSameValue(next.get(key), before)) next.delete(key);
   }
   return next;
 }

@@ -1,7 +1,18 @@
 /** On a real file system, in a temporary directory. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { chownSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import fs, {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import test from "node:test";
 import { temporary } from "#test/temporary.ts";
@@ -53,6 +64,36 @@ test("names the owner of a file of another user", { skip: needsRoot }, (t) => {
     assert.ok(theirs.kind === "file" && theirs.owner === `${user}:${group}`);
   }
 });
+
+const races: readonly (readonly [change: string, make: (file: string) => void])[] = [
+  ["rewrites it with as many bytes", (file) => writeFileSync(file, "2")],
+  [
+    "replaces it with a file of the same size",
+    (file) => {
+      writeFileSync(`${file}.new`, "2");
+      renameSync(`${file}.new`, file);
+    },
+  ],
+  ["removes it", (file) => rmSync(file)],
+  ["changes its mode", (file) => chmodSync(file, 0o640)],
+];
+for (const [change, make] of races)
+  test(`does not take a file for what it was if another program ${change} after the read`, (t) => {
+    const file = join(temporary(t), "file");
+    writeFileSync(file, "1");
+    // The clock of the file system can be too coarse for a second write.
+    utimesSync(file, 1, 1);
+    const close = fs.closeSync;
+    const mocked = t.mock.method(fs, "closeSync", (descriptor: number) => {
+      close(descriptor);
+      make(file);
+    });
+    syncBuiltinESMExports();
+    const own = readOwn(file, 4);
+    mocked.mock.restore();
+    syncBuiltinESMExports();
+    assert.deepEqual(own, { kind: "changing" });
+  });
 
 test("follows a link only if it may", (t) => {
   const root = temporary(t);

@@ -67,6 +67,8 @@ test("lets only the owner read a file with ours, and gives the mode back without
   const theirs = file(auths(), 0o644);
   assert.equal(modeOf(overlay(theirs, ours)), 0o600);
   assert.equal(modeOf(overlay(theirs, noContent)), 0o644);
+  const same = file(auths(at("a.io", "ours")), 0o644);
+  assert.equal(modeOf(overlay(same, ours)), 0o600, "also if the other program has written ours");
 });
 
 const both = auths(at("a.io", "ours"), at("b.io", "b"));

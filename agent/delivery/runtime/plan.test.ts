@@ -68,6 +68,7 @@ const refusals: readonly (readonly [
   [{ "a.io": { kind: "refused", why: "it is a symbolic link", hasOurs: false } }, /symbolic link/],
   [{ "a.io": file("[header]\nAuthorization = 'x'\n") }, /Authorization/],
   [{ "a.io": file("[") }, /not TOML/],
+  [{ "a.io": { ...file(""), why: "it has keys" } }, /keys/],
   [{ _default: file("") }, /_default applies/],
 ];
 for (const [directories, why] of refusals)
@@ -85,6 +86,21 @@ test("serves a registry beside the default of all registries if it has a directo
       moved(runtimeWith({ _default: file(""), "a.io": found })).entries[0]?.place,
       "hosts",
     );
+});
+
+test("serves a registry whose certificates containerd does not read, because its hosts.toml has a text", () => {
+  const written = { ...file('server = "https://a.io"\n'), why: "it has certificates" };
+  assert.equal(moved(runtimeWith({ "a.io": written })).entries[0]?.place, "hosts");
+});
+
+test("writes into both directories of a registry, because containerd uses the other once one is gone", () => {
+  const runtime = runtimeWith({ "b.io_5000_": file(""), "b.io:5000": file("") });
+  const served = placedAt(contentWith(7, entry("b.io:5000", "b")), runtime, none);
+  const written = after(runtime, changesFor(served, runtime, true, false));
+  for (const [, found] of written.directories) {
+    assert.ok(found.kind === "file");
+    assert.deepEqual([...parted(found.bytes).credentials.keys()], ["b.io:5000"]);
+  }
 });
 
 test("writes new files that only root can read, and returns no change once they are in place", () => {

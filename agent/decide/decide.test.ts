@@ -253,6 +253,9 @@ const explained: readonly (readonly [
   [silent, "127.0.0.1 and ::1, port 10248"],
   [{ ...silent, config: { healthzAddress: "10.0.0.1", healthzPort: 1 } }, "10.0.0.1, port 1"],
   [{ journal: idle, file: fileWith({ absent: true }), unchangedFor: 1999 }, "it is missing"],
+  [{ journal: { kind: "corrupt", why: "not JSON" } }, "not JSON"],
+  [{ journal: { kind: "other version", why: "version 3" } }, "version 3", 30_000],
+  [{ journal: idle, file: linked }, "it has 2 hard links", 1000],
   [{ journal: idle, file: damaged }, "it is not JSON; global-pull-secret/unreadable-…"],
   [{ journal: { ...before, failed: key } }, "revision 7"],
   [{ journal: { ...idle, written: ago(1000) } }, "304 s more", 10_000],
@@ -338,6 +341,20 @@ test("writes the provider's answer before an entry leaves config.json", () => {
   assert.ok(step.action === "commit" && "bytes" in step.commit.file);
   assert.doesNotMatch(step.commit.file.bytes.toString(), /"a\.io"/);
   assert.match(step.answer?.bytes.toString() ?? "", /"a\.io"/);
+});
+
+test("lets no answer that only loses something keep config.json from being written", () => {
+  const installed = { ...unknown, answer: Buffer.alloc(0), rows: ["a.io"] };
+  for (const [scope, unfit] of [
+    [undefined, {}],
+    ["All", { unfit: "the script is missing", rows: [] }],
+  ] as const) {
+    const config = { restart: "Never", scope } as const;
+    const drifted = { journal: idle, config, installed: { ...installed, ...unfit } };
+    const step = decide({ ...drifted, file: fileWith(theirs) });
+    assert.ok(step.action === "commit" && step.answer === undefined);
+    assert.equal(decide(drifted).action, "answer", "it is written afterwards");
+  }
 });
 
 test("notes that the kubelet does not ask the provider, in its mode only", () => {

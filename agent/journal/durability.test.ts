@@ -84,12 +84,19 @@ test("syncs the removal of a file before the journal describes it", async (t) =>
   ]);
 });
 
-test("syncs the removal of the journal before that of the file that it names, and then our folder's", async (t) => {
+test("removes copies before the journal, syncs its removal before that of the file that it names, and then our folder's", async (t) => {
   const { folder, callsOf } = place(t);
   await saveJournal(folder, before, undefined);
+  writeFileSync(join(folder, `${unreadablePrefix}1`), "{");
   const calls = await callsOf(() => removeFolder(folder, () => {}));
   assert.deepEqual(
     calls.map((call) => call.replace(/theirs-.*/, "theirs")),
-    ["remove journal.json", "sync own", "remove theirs", "sync the directory"],
+    [
+      `remove ${unreadablePrefix}1`,
+      "remove journal.json",
+      "sync own",
+      "remove theirs",
+      "sync the directory",
+    ],
   );
 });

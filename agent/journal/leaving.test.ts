@@ -5,13 +5,14 @@ import { type Journal, noContent } from "./journal.ts";
 import { containsLeaving } from "./leaving.ts";
 
 const nothing: Journal = { ...idle, content: noContent };
-const plain: Journal = {
+const having = (raw: string): Journal => ({
   ...idle,
-  content: contentWith(7, {
-    ...entry("a.io", "p"),
-    raw: '{"username":"robot","email":"r@a.io","password":"s3c/ret","identitytoken":"t0ken"}',
-  }),
-};
+  content: contentWith(7, { ...entry("a.io", "p"), raw }),
+});
+const plain = having(
+  '{"username":"robot","email":"r@a.io","password":"s3c/ret","identitytoken":"t0ken"}',
+);
+const [bare, empty] = [having('{"auth":"dTo="}'), having("null")];
 
 const rows: readonly (readonly [
   name: string,
@@ -26,6 +27,8 @@ const rows: readonly (readonly [
   ["an identity token", '{"identitytoken":"t0ken', plain, nothing, true],
   ["an auth text escaped in capitals", String.raw`{"auth":"dTpvbGQ\u003D"`, before, nothing, true],
   ["a password with an escaped slash", String.raw`{"x":"s3c\/ret`, plain, nothing, true],
+  ["the auth text of a user without a password", '{"auth":"dTo="', bare, nothing, true],
+  ["null, which has no credential", '{"auths":{"a.io":null,', empty, nothing, false],
   ["only the name of the user", '{"username":"robot"', plain, nothing, false],
   ["only the mail address", '{"email":"r@a.io"', plain, nothing, false],
   ["another credential", '{"auth":"dTpvdGhlcg=="', before, nothing, false],

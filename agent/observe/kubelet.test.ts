@@ -52,18 +52,27 @@ for (const isServed of [true, false])
     assert.equal(asked, isServed ? "silent" : "foreign");
   });
 
-/** Asks a systemd in which only k3s.service is active, or which fails. */
-function askedUnit(flag: string, journal: Journal, failure?: Error, restart?: "Never") {
-  const answer = <T>(value: T) => (failure ? Promise.reject(failure) : Promise.resolve(value));
+/** Asks a systemd in which only k3s.service is active, or in which one call fails. */
+function askedUnit(
+  flag: string,
+  journal: Journal,
+  failure?: Error,
+  {
+    failing = "states",
+    restart = "Always",
+  }: { failing?: string; restart?: "Always" | "Never" } = {},
+) {
+  const answer = <T>(call: string, value: T) =>
+    failure && call === failing ? Promise.reject(failure) : Promise.resolve(value);
   const stateOf = (name: string) => ({
     name,
     active: name === "k3s.service" ? "active" : "failed",
   });
   const systemd = {
-    unit: (name: string) => answer({ ...unit, name }),
-    states: (names: readonly string[]) => answer(names.map(stateOf)),
+    unit: (name: string) => answer("unit", { ...unit, name }),
+    states: (names: readonly string[]) => answer("states", names.map(stateOf)),
   } as unknown as Systemd;
-  const config = { unit: flag, restart: restart ?? "Always" } as const;
+  const config = { unit: flag, restart } as const;
   return askUnit({ systemd, config }, { kind: "journal", journal });
 }
 
@@ -76,6 +85,12 @@ for (const [what, flag, journal, name] of [
   test(`asks systemd about the unit ${what}`, async () =>
     assert.deepEqual(await askedUnit(flag, journal), { ...unit, name }));
 
+/** Flag → the call that fails. */
+const failures = [
+  ["auto", "states"],
+  ["auto", "unit"],
+  ["flag.service", "unit"],
+] as const;
 const error = (name: string) => new SystemdError(`org.freedesktop.DBus.Error.${name}`, "x");
 for (const [what, failure, absent, outdated] of [
   ["does not answer", new NoAnswer("x"), false, false],
@@ -85,11 +100,19 @@ for (const [what, failure, absent, outdated] of [
 ] as const)
   test(`reports that systemd ${what}`, async () => {
     const { message: unknown } = failure;
-    assert.deepEqual(await askedUnit("auto", idle, failure), { unknown, absent, outdated });
+    for (const [flag, failing] of failures)
+      assert.deepEqual(
+        await askedUnit(flag, idle, failure, { failing }),
+        { unknown, absent, outdated },
+        `${flag}: ${failing}`,
+      );
   });
 
 test("asks systemd nothing if no restart is allowed, and reports nothing while the agent is stopped", async () => {
   const stopped = new Stopped();
-  assert.deepEqual(await askedUnit("auto", idle, stopped, "Never"), { notAsked: true });
-  await assert.rejects(askedUnit("auto", idle, stopped), stopped);
+  assert.deepEqual(await askedUnit("auto", idle, stopped, { restart: "Never" }), {
+    notAsked: true,
+  });
+  for (const [flag, failing] of failures)
+    await assert.rejects(askedUnit(flag, idle, stopped, { failing }), stopped);
 });

@@ -254,6 +254,15 @@ test("treats a Secret that a tool has emptied like a deleted one", async () => {
   assert.deepEqual([...on.objects.keys()], [originalPath, additionalPath]);
 });
 
+test("treats a Secret that only waits for a finalizer like a deleted one", async () => {
+  const on = await deployed(30);
+  on.put(additionalPath, { metadata: { deletionTimestamp: new Date(0), finalizers: ["a/b"] } });
+  assert.equal(await on.converge(), 30);
+  on.pass(30);
+  await on.converge();
+  assert.deepEqual([...on.objects.keys()], [originalPath, additionalPath]);
+});
+
 test("warns of a credential that has expired", async () => {
   const on = start(30);
   // The clock of the cluster in memory shows September 2001.

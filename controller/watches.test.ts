@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Logger } from "pino";
+import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { statusManager } from "#kube/client/ownership.ts";
 import { collections } from "#kube/client/paths.ts";
@@ -61,4 +62,44 @@ for (const [what, metadata, starts] of changes)
     const log = { warn: () => stop.abort() } as unknown as Logger;
     await watchPolicy({ live, target, informer: new Informer() }, hint, stop.signal, log);
     assert.equal(hints, starts ? 2 : 1);
+  });
+
+const unavailable = { reason: "x", method: "GET", path: "/x" };
+for (const [status, warning] of [
+  [404, /the CRD of GlobalPullSecret is missing/],
+  [500, /GlobalPullSecret cannot be watched/],
+] as const)
+  test(`while the policy's list fails with ${status}, warns once a minute, and starts a run when the list succeeds again`, async (t) => {
+    let now = 0;
+    t.mock.method(performance, "now", () => now);
+    /** Seconds of the warnings, and of the runs. */
+    const [warned, ran]: [number[], number[]] = [[], []];
+    const stop = new AbortController();
+    const live = {
+      // Each attempt takes so long that no pause follows it.
+      async get() {
+        now += 20_000;
+        const isGood = now === 20_000 || now > 160_000;
+        if (!isGood) throw new ApiError({ ...unavailable, status });
+        return {
+          kind: "GlobalPullSecretList",
+          metadata: { resourceVersion: "1" },
+          items: [{ metadata: { uid: "u", generation: 1, resourceVersion: "1" } }],
+        };
+      },
+      async stream() {
+        if (now > 160_000) stop.abort();
+        throw new ApiError({ ...unavailable, status });
+      },
+    } as unknown as Cluster;
+    const log = {
+      warn(_: object, text: string) {
+        assert.match(text, warning);
+        warned.push(now / 1000);
+      },
+    } as unknown as Logger;
+    const target = { collection: "/x", name: "cluster" };
+    const hint = () => void ran.push(now / 1000);
+    await watchPolicy({ live, target, informer: new Informer() }, hint, stop.signal, log);
+    assert.deepEqual({ warned, ran }, { warned: [20, 80, 140], ran: [20, 180] });
   });

@@ -128,6 +128,35 @@ for (const [own, rolloutState] of [
     assert.deepEqual(judged, { rolloutState, state: "Failed", reason: "403", next: 6000 });
   });
 
+for (const [kind, rolloutState, counts] of [
+  ["refused", "unreachable", true],
+  ["mutated", "unreachable", true],
+  ["rejected", "refused", true],
+  ["unreachable", "waiting", false],
+  ["foreign", "waiting", false],
+] as const)
+  test(`after a restart, ${counts ? "tries a cluster at once, and meanwhile counts" : "does not count"} its refusal if its last status was Failed with the code for ${kind}`, (t) => {
+    const { home } = asking();
+    const clusters = new FleetClusters({ home, holds: () => true, hint() {} });
+    t.after(() => clusters.keep([]));
+    clusters.keep(["a"], [], spec);
+    const cluster = clusters.get("a") ?? assert.fail("no cluster");
+    t.mock.method(cluster, "compare", () => ({ is: "other", present: false }));
+    const reason = sentence(kind, "x");
+    const since = new Date(1000).toISOString();
+    const judge = (state: ClusterStatus["state"], version: string) => {
+      const status = { sourceResourceVersion: "1", clusters: [{ name: "a", state, since, reason }] };
+      const object = { metadata: { name: "one" }, spec, status } as unknown as FleetSecret;
+      const source = { ok: true, content: contentOf("Opaque", {}), version } as const;
+      return clusters.judge("a", { object, source, owner: "o", now: 2000 });
+    };
+    const waiting = { rolloutState: "waiting", state: "Waiting" };
+    const refused = { rolloutState, state: "Failed", reason, isDue: true };
+    assert.deepEqual(judge("Failed", "1"), counts ? refused : waiting);
+    assert.deepEqual(judge("Failed", "2"), waiting, "the refusal was of other content");
+    assert.deepEqual(judge("Unreachable", "1"), waiting, "it was no refusal");
+  });
+
 for (const [what, observed, state, reason] of [
   ["no other reason", { is: "has", proof: "unasked" }, "Done", "GPS460: much"],
   ["another reason", { is: "foreign", why: "GPS435: other" }, "Failed", "GPS435: other"],

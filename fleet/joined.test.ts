@@ -49,6 +49,33 @@ for (const [status, observed] of [
     assert.partialDeepStrictEqual(await new JoinedCluster().observe(access), observed);
   });
 
+/** Answers to /version, and whether an API server gives such an answer. */
+const versionAnswers: readonly (readonly [answer: unknown, isVersion: boolean])[] = [
+  [{ gitVersion: "v1.36.0" }, true],
+  [{ gitVersion: "v1.33.4-gke.1036000" }, true],
+  [{ gitVersion: "v1.34.1+k3s1" }, true],
+  [{ gitVersion: `v${"1".repeat(63)}` }, true],
+  [{ gitVersion: `v${"1".repeat(64)}` }, false],
+  [{ gitVersion: "1.36.0" }, false],
+  [{ gitVersion: "v" }, false],
+  [{ gitVersion: "v1.36.0\nplanted" }, false],
+  [{ gitVersion: "planted v1.36.0" }, false],
+  [{ gitVersion: 36 }, false],
+  [{}, false],
+];
+for (const [answer, isVersion] of versionAnswers)
+  test(`${isVersion ? "accepts" : "refuses"} ${JSON.stringify(answer)} as the answer to /version`, async (t) => {
+    await using fakes = await FakeServer.start();
+    const access = accessTo(fakes, "ready");
+    t.mock.method(fakes.api("east"), "answer", () => ({ status: 200, body: answer }));
+    assert.partialDeepStrictEqual(
+      await new JoinedCluster().observe(access),
+      isVersion
+        ? { kind: "answers", version: (answer as { gitVersion: string }).gitVersion }
+        : { kind: "away", why: "the answer to /version is not that of an API server" },
+    );
+  });
+
 test("requests no second token within ten minutes, because a cluster can issue tokens that are due at once", async (t) => {
   let now = 1000;
   t.mock.method(performance, "now", () => now);

@@ -1,6 +1,6 @@
 /** On a real file system, in a temporary directory. */
 import assert from "node:assert/strict";
-import {
+import fs, {
   existsSync,
   mkdirSync,
   readdirSync,
@@ -11,6 +11,7 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { watching } from "#test/agent/effects.ts";
@@ -119,6 +120,33 @@ for (const file of [{ bytes: Buffer.from("new"), mode: 0o600 }, { absent: true }
   assert.match(printed, /^(EBUSY.* it is on a separate mount, so no file can replace it\n){2}$/);
   assert.equal(fileAt(target), textOf(overlay(before.theirs, before.content)));
   assert.deepEqual(names(folder), kept);
+  assert.deepEqual(await readStore(folder), { kind: "journal", journal: before });
+});
+
+test("does not take a commit for done whose file was not replaced, if its journal could not be removed", async (t) => {
+  const { folder, target, put } = place(t);
+  await put(before, undefined);
+  const kept = fileAt(target);
+  const [rename, unlink] = [fs.renameSync, fs.unlinkSync];
+  let fails = false;
+  const fail = (code: string) => {
+    fails = true;
+    throw Object.assign(new Error(code), { code });
+  };
+  const mocks = [
+    t.mock.method(fs, "renameSync", (from: string, to: string) =>
+      to === target ? fail("EROFS") : rename(from, to),
+    ),
+    t.mock.method(fs, "unlinkSync", (file: string) =>
+      fails && file === join(folder, "commit.staged") ? fail("EIO") : unlink(file),
+    ),
+  ];
+  syncBuiltinESMExports();
+  await assert.rejects(put(restarting, before), /EROFS/);
+  for (const { mock } of mocks) mock.restore();
+  syncBuiltinESMExports();
+  await settleStore(target, folder);
+  assert.equal(fileAt(target), kept);
   assert.deepEqual(await readStore(folder), { kind: "journal", journal: before });
 });
 

@@ -110,7 +110,8 @@ export async function commit(
     if ("bytes" in file) moveFile(paths.staged, target);
     else takeAway(target, paths);
   } catch (error) {
-    await drop(folder, paths);
+    // A failure of the removal must not hide the first error.
+    await drop(folder, paths).catch(() => {});
     throw error;
   }
   await finish(target, folder, paths);
@@ -157,9 +158,12 @@ async function dropLeft(folder: string): Promise<void> {
   await dropCopies(folder, former.kind === "journal" ? former.journal : undefined, next.journal);
 }
 
-/** Drops a commit that did not happen. A staged journal must not outlast the staged file. */
+/**
+ * Drops a commit that did not happen. A staged journal alone would be a commit that happened, so
+ * the staged file stays if its journal cannot be removed.
+ */
 async function drop(folder: string, { journal, staged, removing, removed }: Paths): Promise<void> {
-  tidy(journal);
+  discard(journal);
   await sync(folder).catch(() => {});
   for (const path of [staged, removing, removed]) tidy(path);
 }

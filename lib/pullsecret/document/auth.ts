@@ -84,8 +84,8 @@ export type Decoded = Readonly<{ username: Buffer; password: Buffer; encoded: st
  * Each part can be empty.
  */
 export function decodeAuth(field: string): Decoded | "not base64" | "no colon" {
-  let bytes = Buffer.from(field, "base64");
-  let encoded = bytes.toString("base64");
+  const bytes = Buffer.from(field, "base64");
+  const encoded = bytes.toString("base64");
   // Buffer decodes any text. If encoding the result gives the same text, the field was valid.
   // Nearly every field is valid.
   if (encoded !== field) {
@@ -93,8 +93,6 @@ export function decodeAuth(field: string): Decoded | "not base64" | "no colon" {
     const digits = text.replace(/={1,2}$/, "");
     const whole = digits.length < text.length ? text.length % 4 === 0 : digits.length % 4 !== 1;
     if (!whole || !alphabet.test(digits)) return "not base64";
-    bytes = Buffer.from(digits, "base64");
-    encoded = bytes.toString("base64");
   }
   const at = bytes.indexOf(colon);
   if (at < 0) return "no colon";

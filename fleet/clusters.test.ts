@@ -145,7 +145,10 @@ for (const [kind, rolloutState, counts] of [
     const reason = sentence(kind, "x");
     const since = new Date(1000).toISOString();
     const judge = (state: ClusterStatus["state"], version: string) => {
-      const status = { sourceResourceVersion: "1", clusters: [{ name: "a", state, since, reason }] };
+      const status = {
+        sourceResourceVersion: "1",
+        clusters: [{ name: "a", state, since, reason }],
+      };
       const object = { metadata: { name: "one" }, spec, status } as unknown as FleetSecret;
       const source = { ok: true, content: contentOf("Opaque", {}), version } as const;
       return clusters.judge("a", { object, source, owner: "o", now: 2000 });

@@ -87,6 +87,7 @@ test("gives root in the agent a token that the kubelet renews each hour, and the
 test("H11: gives ServiceAccount, Role and RoleBinding the promised name and links them", () => {
   for (const { metadata } of [serviceAccount, role, roleBinding])
     assert.equal(metadata?.name, "global-pull-secret-syncer");
+  assert.deepEqual([serviceAccount.apiVersion, serviceAccount.kind], ["v1", "ServiceAccount"]);
   assert.equal(roleBinding.roleRef.name, role.metadata?.name);
   assert.equal(pod?.serviceAccountName, serviceAccount.metadata?.name);
 });

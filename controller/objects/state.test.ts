@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";
 import fc from "fast-check";
 import { character } from "#pullsecret/arbitrary.fixture.ts";
-import type { Cluster } from "#kube/client/cluster.ts";
+import { newborn, type Cluster } from "#kube/client/cluster.ts";
 import { noState } from "./state.fixture.ts";
 import { readState, stateSecret, writeState, type RememberedState } from "./state.ts";
 
@@ -105,6 +105,7 @@ test("applies a new state without force, with its own field manager", async () =
   assert.equal(asked[0]?.force, false);
   assert.equal(asked[0].manager, "global-pull-secret-controller-state");
   assert.equal(asked[0].body?.type, "Opaque");
+  assert.equal(asked[0].body.metadata?.resourceVersion, newborn, "nobody else has created it");
 });
 
 test("writes an existing state only if it still has the version that was read", async () => {

@@ -318,11 +318,12 @@ for (const [what, now, flags] of [
     assert.equal(other.policy.agent.delivery.mode, mode);
   });
 
-for (const [what, flags, spec, expectedMode] of [
-  ["maxUnavailable", "--max-unavailable-limit 20%", { maxUnavailable: "90%" }, "Reread"],
-  ["the mode", "--delivery-modes Restart", { maxUnavailable: "20%" }, "Restart"],
+for (const [what, flags, spec, mode, maxUnavailable] of [
+  ["maxUnavailable", "--max-unavailable-limit 20%", { maxUnavailable: "90%" }, "Reread", "10%"],
+  ["maxUnavailable", "--max-unavailable-limit 3", { maxUnavailable: "20%" }, "Reread", 3],
+  ["the mode", "--delivery-modes Restart", { maxUnavailable: "20%" }, "Restart", "20%"],
 ] as const)
-  test(`keeps the sources and the allowed fields if the installer lowers the limit of ${what}`, () => {
+  test(`keeps the sources and the allowed fields if the installer lowers the limit of ${what}: ${flags}`, () => {
     const limited = installedBy(...flags.split(" "));
     const rollout = { ...spec, probation: "2m" };
     const whole = { sources, delivery: { mode: "Reread" }, rollout } as const;
@@ -333,7 +334,8 @@ for (const [what, flags, spec, expectedMode] of [
       const { policy, problems } = inForce(limited, declared("u", whole), acceptedSpec);
       assert.equal(problems.length, 1);
       const names = policy.sources.map(({ name }) => name);
-      assert.deepEqual([names, policy.agent.delivery.mode], [["team-a"], expectedMode]);
+      assert.deepEqual([names, policy.agent.delivery.mode], [["team-a"], mode]);
       assert.equal(policy.rollout.probationSeconds, 120);
+      assert.equal(policy.rollout.maxUnavailable, maxUnavailable);
     }
   });

@@ -131,6 +131,7 @@ const rows: readonly [
     "one control-plane node at a time",
     [...provedNodes(1), nodeOf("a", controlPlane), nodeOf("b", controlPlane), ...free("c")],
     ["c", "a"],
+    { policy: policyOf({ maxUnavailable: 3 }) },
   ],
   [
     "all control-plane nodes in a mode that restarts nothing",

@@ -515,4 +515,6 @@ test("names the programs that wrote a source's data within ten minutes while it 
   time += 301_000;
   const last = look(managed("external-secrets", data));
   assert.equal(named.exec(last)?.[1], "kube-system/additional-pull-secret (external-secrets)");
+  time += 601_000;
+  assert.equal(named.exec(look())?.[1], "unknown programs");
 });

@@ -456,12 +456,13 @@ test("shows no revision as pending while a withdrawal only waits for unreachable
   assert.equal(working.revision?.pending, 7);
 });
 
-test("blames only extra sources if the others are accepted, and shows at most 1,024 characters of a message", () => {
+test("blames only extra sources if the others are accepted, reports those that are not known, and shows at most 1,024 characters of a message", () => {
   const extra = source({ name: "team-a", accepted: "False", extra: true });
   const reasonFor = (sources: StatusFacts["sources"]) =>
     conditionOf(statusOf(factsWith({ sources }), undefined, now), "SourcesAccepted")?.reason;
   assert.equal(reasonFor([source(), extra]), "ExtraSourceRejected");
   assert.equal(reasonFor([source({ accepted: "False" }), extra]), "SourceRejected");
+  assert.equal(reasonFor([source(), source({ accepted: "Unknown" })]), "SourceUnknown");
   const sources = [source({ message: "x".repeat(1025) })];
   const [shown] = statusOf(factsWith({ sources }), undefined, now).sources ?? [];
   assert.equal(shown?.message?.length, 1024);

@@ -26,6 +26,7 @@ class World {
         this.#answer(() => {
           if (!force) this.unforced += 1;
           const { metadata, spec } = body as V1Lease;
+          assert.ok(path.endsWith(`/${metadata?.name}`), path);
           const fits =
             metadata?.resourceVersion === (this.stored?.metadata?.resourceVersion ?? "1");
           const status = this.stored === undefined ? this.absent : 409;

@@ -45,6 +45,8 @@ test("answers health and readiness with their reasons, and names its paths", asy
   assert.deepEqual(await answerOf("/healthz?verbose"), [500, "no run for 600 s"]);
   assert.deepEqual(await answerOf("/readyz"), [200, "ok"]);
   assert.deepEqual(await answerOf("/metrics"), [200, ""]);
+  const { headers } = await fetch(`http://127.0.0.1:${port}/metrics`);
+  assert.match(headers.get("content-type") ?? "", /^text\/plain; version=/);
   assert.deepEqual(await answerOf("/"), [404, "paths: /healthz, /readyz and /metrics"]);
 });
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { ApiError } from "#kube/client/api-error.ts";
 import type { Query } from "#kube/client/cluster.ts";
 import { listAndWatch } from "./list-watch.ts";
 
@@ -27,4 +28,23 @@ test("requests bookmarks, which show the progress of a quiet watch", async () =>
     allowWatchBookmarks: "true",
   });
   assert.ok(Number(timeoutSeconds) > 0);
+});
+
+test("ends its pause at once when it is stopped", async () => {
+  const stop = new AbortController();
+  const asked = { status: 429, reason: "TooManyRequests", method: "LIST", path: "/x" };
+  let failures = 0;
+  await listAndWatch({
+    cluster: { stream: async () => assert.fail("nothing to watch") },
+    path: "/x",
+    query: {},
+    list: () => Promise.reject(new ApiError({ ...asked, retryAfterSeconds: 3600 })),
+    received: () => {},
+    failed() {
+      failures += 1;
+      setImmediate(() => stop.abort());
+    },
+    signal: stop.signal,
+  });
+  assert.equal(failures, 1);
 });

@@ -53,6 +53,12 @@ const rows: readonly (readonly [
     `${everyField}capabilities = ["push","pull","resolve"]\n${tableOf("a.io", "https://a.io", everyField)}`,
   ],
   [
+    "a file whose server pulls, but does not resolve",
+    "a.io",
+    'capabilities = ["push","pull"]\n',
+    `capabilities = ["push","pull"]\n${tableOf("a.io").replace('["pull","resolve"]', '["pull"]')}`,
+  ],
+  [
     "an empty file of Docker Hub",
     "docker.io",
     "",

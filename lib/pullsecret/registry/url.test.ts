@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseLocation } from "./url.ts";
+import { parseLocation, splitPort } from "./url.ts";
 
 /** A key, and its host and path; undefined if Go refuses the key. */
 const keys: readonly (readonly [key: string, location: string | undefined])[] = [
@@ -35,3 +35,14 @@ for (const [key, location] of keys)
     const { host, path } = parseLocation(key) ?? {};
     assert.equal(host === undefined ? undefined : `${host} ${path}`, location);
   });
+
+for (const [text, host, port] of [
+  ["a.io:80", "a.io", "80"],
+  [":80", "", "80"],
+  ["a.io", "a.io", ""],
+  ["[::1]:80", "::1", "80"],
+  ["::1", "::1", ""],
+  ["[::1]", "[::1]", ""],
+] as const)
+  test(`splits ${text} into the host ${host} and the port ${port}`, () =>
+    assert.deepEqual(splitPort(text), { host, port }));

@@ -113,7 +113,7 @@ async function renewalAt(
     );
   /** The kubelet updates the file. */
   const update = () => writeFileSync(file, kubeconfigWith(tokenFrom(now, now + 24 * hour)));
-  return { asked, reported, kept: storedAccess, again, putBack, update, now };
+  return { api, asked, reported, kept: storedAccess, again, putBack, update, now };
 }
 
 test("renews a token after half of its lifetime, and only once until the kubelet updates the file", async (t) => {
@@ -136,6 +136,13 @@ test("renews a token after half of its lifetime, and only once until the kubelet
   assert.deepEqual(reported, { ends: (now + 12 * hour) / 1000, warning: undefined });
   await again();
   assert.equal(asked.length, 1);
+});
+
+test("renews the token only in the Secret that it has read, so that a deleted one is not created again", async (t) => {
+  const { api } = await renewalAt(t, 12);
+  const [write] = api.asked.filter(({ verb }) => verb === "patch");
+  const { kind, metadata } = write?.body as V1Secret;
+  assert.deepEqual([kind, metadata?.uid], ["Secret", api.object<V1Secret>(secret)?.metadata?.uid]);
 });
 
 test("keeps the request for the system's roots when it renews a token", async (t) => {

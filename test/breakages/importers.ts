@@ -13,10 +13,12 @@ function meanings(file: string, text: string): readonly string[] {
   return [text, join(dirname(file), text)];
 }
 
+const testOf = (path: string) => path.replace(/\.ts$/, ".test.ts");
+
 /**
- * Returns a function that lists the unit tests which run a file: first those that import it, then
- * those beside the files that need it, such as a.test.ts beside a.ts, then others of its folder.
- * Those below test/ and tools/ come last, because they take long.
+ * Returns a function that lists the unit tests which run a file: first its own test, such as
+ * a.test.ts beside a.ts, then those that import it, then those beside the files that need it, then
+ * others of its folder. Those below test/ and tools/ come last, because they take long.
  */
 export function testsBy(root: string): (file: string) => readonly string[] {
   const files = globSync("**/*.ts", { cwd: root, exclude: ["node_modules/**", "dist/**"] });
@@ -31,11 +33,12 @@ export function testsBy(root: string): (file: string) => readonly string[] {
     const reached = new Set([changed]);
     for (const path of reached) for (const { file } of importers.get(path) ?? []) reached.add(file);
     const direct = (importers.get(changed) ?? []).map(({ file }) => file);
-    const beside = [...reached].map((path) => path.replace(/\.ts$/, ".test.ts"));
+    const beside = [...reached].map(testOf);
     const isUnit = (path: string) => path.endsWith(".test.ts") && tierOf(path) === "test";
     const isFar = (path: string) => Number(/^t(?:est|ools)\//.test(path));
     const near = [...reached].filter((path) => dirname(path) === dirname(changed));
-    const all = [...direct, ...beside, ...near, ...reached].filter((path) => reached.has(path));
-    return [...new Set(all)].filter(isUnit).toSorted((a, b) => isFar(a) - isFar(b));
+    const all = [testOf(changed), ...direct, ...beside, ...near, ...reached];
+    const those = new Set(all.filter((path) => reached.has(path) && isUnit(path)));
+    return [...those].toSorted((a, b) => isFar(a) - isFar(b));
   };
 }

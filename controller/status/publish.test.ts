@@ -495,8 +495,9 @@ test("names the programs that wrote a source's data within ten minutes while it 
     const metadata = { managedFields } as unknown as NonNullable<V1Secret["metadata"]>;
     const additional = { ...pullSecret("{}"), metadata };
     const extras = [
-      { secret: "kube-system/team-a", lookup: "absent" },
-      { secret: "kube-system/team-b", lookup: extra },
+      { secret: "kube-system/team-a", lookup: extra },
+      { secret: "kube-system/team-b", lookup: "absent" },
+      { secret: "kube-system/team-c", lookup: extra },
     ];
     const snapshot = snapshotOf({ additional, extras, original } as never);
     const progress = progressWith({ view: { pending: "flapping" } });
@@ -510,7 +511,7 @@ test("names the programs that wrote a source's data within ten minutes while it 
   const both = look(managed("external-secrets", data));
   assert.equal(
     named.exec(both)?.[1],
-    "kube-system/additional-pull-secret (argocd, external-secrets), kube-system/team-b (helm), the original (flux)",
+    "kube-system/additional-pull-secret (argocd, external-secrets), kube-system/team-a (helm), kube-system/team-c (helm), the original (flux)",
   );
   time += 301_000;
   const last = look(managed("external-secrets", data));

@@ -26,6 +26,7 @@ function object(verdict: object, status: object = {}, spec: object = {}) {
 const stalled = (reason: string) => ({
   conditions: [{ type: "Stalled", status: "True", reason, message: "robot:secret" }],
 });
+const notStalled = { conditions: [{ type: "Stalled", status: "False", reason: "Progressing" }] };
 const read = { ...served, servedResourceVersion: "39" };
 const notListed = {
   ...object(served),
@@ -82,6 +83,7 @@ const table: readonly (readonly [
     "held",
     /ForeignObject/,
   ],
+  ["it is not stalled any more", object(read, notStalled), "awaited", /nodes 2\/3/],
   ["its reason is not a single word", object(read, stalled("see robot:secret")), "held", /Unknown/],
   [
     "its count of nodes is not valid",

@@ -74,6 +74,10 @@ test("before it tries to create a Secret, waits until a policy refuses a token a
   }
 });
 
+for (const error of [refusal(500, "POST", "/x"), new TypeError("not an answer")])
+  test(`ends at an error that says nothing about the policies: ${error.name}`, async () =>
+    await assert.rejects(tried({ existing: [], tokens: [error, denial] }), error));
+
 for (const [what, accepted, outcome] of [
   ["waits 15 s for the policies", 59, [firstPath]],
   ["refuses an account that its policies do not limit within 15 s", 60, Refused],

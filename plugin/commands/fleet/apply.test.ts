@@ -101,6 +101,18 @@ test("applies each manifest in each cluster, and reports which clusters it could
   assert.equal(err, "away: not joined; give east, far, north, west\n");
 });
 
+test("marks a Namespace that it creates in each apply, so that `fleet delete` finds it", async (t) => {
+  const { cluster, run } = rig(t);
+  for (const state of ["created", "unchanged"]) {
+    const { lines } = await run("apply -f work/b.json --clusters east");
+    assert.deepEqual(lines, [head, `east - namespaces/web ${state}`]);
+    const annotations = { "globalpullsecret.io/applied": "true" };
+    const marked = { ...space, metadata: { name: "web", annotations } };
+    assert.deepEqual(cluster.writes.at(-1)?.body, marked);
+    cluster.objects.set("/api/v1/namespaces/web", marked);
+  }
+});
+
 test("asks before it deletes the objects, and exits with 1 if it keeps one", async (t) => {
   const { cluster, run } = rig(t);
   const unasked = await run("delete -f work --clusters east");

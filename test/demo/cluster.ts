@@ -21,6 +21,8 @@ export async function showCluster({
   down = false,
   kubernetes,
 }: Flags): Promise<void> {
+  if (process.getuid?.() !== 0)
+    throw new Refused("the real cluster needs root: run the same command as root");
   if (down) {
     const isRemoved = removeCluster(clusterName);
     return say(isRemoved ? "the demo's cluster is removed" : "there is no demo cluster");

@@ -80,7 +80,7 @@ const races: readonly (readonly [change: string, make: (file: string) => void])[
 for (const [change, make] of races)
   test(`does not take a file for what it was if another program ${change} after the read`, (t) => {
     const file = join(temporary(t), "file");
-    writeFileSync(file, "1");
+    writeFileSync(file, "1", { mode: 0o600 });
     // The clock of the file system can be too coarse for a second write.
     utimesSync(file, 1, 1);
     const close = fs.closeSync;
@@ -88,10 +88,12 @@ for (const [change, make] of races)
       close(descriptor);
       make(file);
     });
+    t.after(() => {
+      mocked.mock.restore();
+      syncBuiltinESMExports();
+    });
     syncBuiltinESMExports();
     const own = readOwn(file, 4);
-    mocked.mock.restore();
-    syncBuiltinESMExports();
     assert.deepEqual(own, { kind: "changing" });
   });
 

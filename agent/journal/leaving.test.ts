@@ -28,6 +28,7 @@ const rows: readonly (readonly [
   ["an auth text escaped in capitals", String.raw`{"auth":"dTpvbGQ\u003D"`, before, nothing, true],
   ["a password with an escaped slash", String.raw`{"x":"s3c\/ret`, plain, nothing, true],
   ["the auth text of a user without a password", '{"auth":"dTo="', bare, nothing, true],
+  ["another text beside a user without a password", '{"x"', bare, nothing, false],
   ["null, which has no credential", '{"auths":{"a.io":null,', empty, nothing, false],
   ["only the name of the user", '{"username":"robot"', plain, nothing, false],
   ["only the mail address", '{"email":"r@a.io"', plain, nothing, false],

@@ -13,7 +13,7 @@ const files = {
   "agent/b.test.ts": 'import { b } from "./b.ts";',
   "agent/b.slow.test.ts": 'import { b } from "./b.ts";',
   "agent/a.test.ts": 'import { a } from "./a.ts";',
-  "agent/A.test.ts": 'import { a } from "./a.ts";',
+  "agent/1.test.ts": 'import { a } from "./a.ts";',
   "agent/types.test.ts": 'import type { A } from "./a.ts";',
   "fleet/c.test.ts": 'import { b } from "#agent/b.ts";',
   "agent/z.test.ts": 'import { b } from "#fleet/c.test.ts";',
@@ -30,7 +30,7 @@ test("lists the tests that run a file, also as a program: the nearest first, lon
   }
   assert.deepEqual(testsBy(root)("agent/a.ts"), [
     "agent/a.test.ts",
-    "agent/A.test.ts",
+    "agent/1.test.ts",
     "agent/b.test.ts",
     "agent/0.test.ts",
     "agent/z.test.ts",

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { test, type TestContext } from "node:test";
 import type { ClusterStatus, FleetSecret, FleetSecretSpec } from "#api/fleet-secret.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
+import type { FleetCluster } from "./cluster.ts";
 import { FleetClusters, limitedHint } from "./clusters.ts";
 import { contentOf } from "./rules/content.ts";
 import type { RolloutState } from "./rules/order.ts";
@@ -90,18 +91,24 @@ for (const [state, reason, rolloutState] of remembered) {
     assert.deepEqual(unanswered(state, reason, "2"), ["unreachable", "Waiting", undefined]));
 }
 
+/** The cluster `a`, in which we observe this. */
+function withCluster(t: TestContext, observed: ReturnType<FleetCluster["compare"]>) {
+  const { home } = asking();
+  const clusters = new FleetClusters({ home, holds: () => true, hint() {} });
+  t.after(() => clusters.keep([]));
+  clusters.keep(["a"], [], spec);
+  const cluster = clusters.get("a") ?? assert.fail("no cluster");
+  t.mock.method(cluster, "compare", () => observed);
+  return { clusters, cluster };
+}
+
 for (const [present, last, state] of [
   [true, "Done", "Done"],
   [false, "Done", "Waiting"],
   [true, "Failed", "Waiting"],
 ] as const)
   test(`while the source cannot be read, shows ${state} after ${last} if the target ${present ? "exists" : "is gone"}`, (t) => {
-    const { home } = asking();
-    const clusters = new FleetClusters({ home, holds: () => true, hint() {} });
-    t.after(() => clusters.keep([]));
-    clusters.keep(["a"], [], spec);
-    const cluster = clusters.get("a") ?? assert.fail("no cluster");
-    t.mock.method(cluster, "compare", () => ({ is: "other", present }));
+    const { clusters } = withCluster(t, { is: "other", present });
     const since = new Date().toISOString();
     const status = { clusters: [{ name: "a", state: last, since }] };
     const object = { metadata: { name: "one" }, spec, status } as unknown as FleetSecret;
@@ -115,12 +122,7 @@ for (const [own, rolloutState] of [
   [true, "unreachable"],
 ] as const)
   test(`counts a cluster as ${rolloutState} after a refusal for ${own ? "its own" : "the content's"} reason`, (t) => {
-    const { home } = asking();
-    const clusters = new FleetClusters({ home, holds: () => true, hint() {} });
-    t.after(() => clusters.keep([]));
-    clusters.keep(["a"], [], spec);
-    const cluster = clusters.get("a") ?? assert.fail("no cluster");
-    t.mock.method(cluster, "compare", () => ({ is: "other", present: false }));
+    const { clusters, cluster } = withCluster(t, { is: "other", present: false });
     t.mock.method(cluster, "refusal", () => ({ why: "403", own, wait: 5000 }));
     const object = { metadata: { name: "one" }, spec } as unknown as FleetSecret;
     const source = { ok: true, content: contentOf("Opaque", {}), version: "1" } as const;
@@ -136,12 +138,7 @@ for (const [kind, rolloutState, counts] of [
   ["foreign", "waiting", false],
 ] as const)
   test(`after a restart, ${counts ? "tries a cluster at once, and meanwhile counts" : "does not count"} its refusal if its last status was Failed with the code for ${kind}`, (t) => {
-    const { home } = asking();
-    const clusters = new FleetClusters({ home, holds: () => true, hint() {} });
-    t.after(() => clusters.keep([]));
-    clusters.keep(["a"], [], spec);
-    const cluster = clusters.get("a") ?? assert.fail("no cluster");
-    t.mock.method(cluster, "compare", () => ({ is: "other", present: false }));
+    const { clusters } = withCluster(t, { is: "other", present: false });
     const reason = sentence(kind, "x");
     const since = new Date(1000).toISOString();
     const judge = (state: ClusterStatus["state"], version: string) => {
@@ -165,12 +162,7 @@ for (const [what, observed, state, reason] of [
   ["another reason", { is: "foreign", why: "GPS435: other" }, "Failed", "GPS435: other"],
 ] as const)
   test(`shows ${reason.slice(0, 6)} for a cluster that sends too much if there is ${what}`, (t) => {
-    const { home } = asking();
-    const clusters = new FleetClusters({ home, holds: () => true, hint() {} });
-    t.after(() => clusters.keep([]));
-    clusters.keep(["a"], [], spec);
-    const cluster = clusters.get("a") ?? assert.fail("no cluster");
-    t.mock.method(cluster, "compare", () => observed);
+    const { clusters, cluster } = withCluster(t, observed);
     t.mock.method(cluster, "warning", () => "GPS460: much");
     const object = { metadata: { name: "one" }, spec } as unknown as FleetSecret;
     const source = { ok: true, content: contentOf("Opaque", {}), version: "1" } as const;

@@ -2,6 +2,7 @@
 import { bundle } from "#tools/build/bundle.ts";
 import { removeCluster, startCluster, type Cluster } from "../cluster/cluster.ts";
 import { allStates, isLeftover } from "../cluster/host/state.ts";
+import { installPackages } from "../cluster/kit/debian.ts";
 import { olderWorkAhead, releases } from "../cluster/kit/kubernetes.ts";
 import { workAhead } from "../cluster/kit/parts.ts";
 import { useKubernetes } from "../cluster/setup.ts";
@@ -21,8 +22,6 @@ export async function showCluster({
   down = false,
   kubernetes,
 }: Flags): Promise<void> {
-  if (process.getuid?.() !== 0)
-    throw new Refused("the real cluster needs root: run the same command as root");
   if (down) {
     const isRemoved = removeCluster(clusterName);
     return say(isRemoved ? "the demo's cluster is removed" : "there is no demo cluster");
@@ -37,6 +36,9 @@ export async function showCluster({
       );
     useKubernetes(kubernetes);
   }
+  await installPackages().catch((error: Error) => {
+    throw new Refused(error.message);
+  });
   say(await estimate(kubernetes));
   showOffline(narrator);
   let cluster: Cluster | undefined;
